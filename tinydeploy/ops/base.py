@@ -1,0 +1,101 @@
+"""What an operator is: attributes, shape inference, exact reference, cost, and the limits of its support."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from tinydeploy.errors import GraphError
+from tinydeploy.ir import Array, Attrs, Graph, TensorType
+
+A = TypeVar("A", bound=Attrs)
+
+
+@dataclass(frozen=True, slots=True)
+class Site(Generic[A]):
+    """One node with everything that is known before it runs: what rules and schedules look at.
+
+    ``inputs`` holds None for an absent optional input; ``constants`` holds the data of constant inputs and
+    None for the others.
+    """
+
+    name: str
+    attrs: A
+    inputs: tuple[TensorType | None, ...]
+    outputs: tuple[TensorType, ...]
+    constants: tuple[Array | None, ...]
+
+    def input(self, index: int) -> TensorType:
+        """Type of an input that must be there."""
+        type_ = self.inputs[index] if index < len(self.inputs) else None
+        if type_ is None:
+            raise GraphError(f"input {index} is missing", where=f"node {self.name!r}")
+        return type_
+
+    def constant(self, index: int) -> Array | None:
+        """Data of input ``index``, or None where it is absent or not constant."""
+        return self.constants[index] if index < len(self.constants) else None
+
+    def has(self, index: int) -> bool:
+        return index < len(self.inputs) and self.inputs[index] is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint(Generic[A]):
+    """One limit of support. ``holds`` is asked at import; ``doc`` also makes docs/SUPPORTED_OPS.md.
+
+    ``got`` tells the offending figure for the message.
+    """
+
+    doc: str
+    holds: Callable[[Site[A]], bool]
+    got: Callable[[Site[A]], str]
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Operator(Generic[A]):
+    """An operator of the graph.
+
+    ``infer`` gives the output types without quantization that the inputs imply; ``reference`` is the exact
+    meaning, from input arrays (None where absent) to output arrays. ``macs`` counts multiply-accumulates,
+    padding taps included, as MLPerf Tiny does.
+    """
+
+    attrs: type[A]
+    roles: tuple[str, ...]
+    doc: str
+    infer: Callable[[Site[A]], tuple[TensorType, ...]]
+    reference: Callable[[Site[A], tuple[Array | None, ...]], tuple[Array, ...]]
+    macs: Callable[[Site[A]], int]
+    constraints: tuple[Constraint[A], ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.attrs.__name__
+
+
+AnyOperator = Operator[Any]
+AnySite = Site[Any]
+AnyConstraint = Constraint[Any]
+
+
+def site_of(graph: Graph, index: int) -> AnySite:
+    """The site of node ``index``."""
+    node = graph.nodes[index]
+    return Site(
+        node.name,
+        node.attrs,
+        tuple(None if value is None else graph.type(value) for value in node.inputs),
+        tuple(graph.type(value) for value in node.outputs),
+        tuple(
+            None if value is None or not graph.values[value].is_constant else graph.array(value)
+            for value in node.inputs
+        ),
+    )
+
+
+def no_macs(_site: AnySite) -> int:
+    """For operators without multiply-accumulates."""
+    return 0

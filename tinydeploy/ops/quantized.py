@@ -1,0 +1,113 @@
+"""What the integer operators share: activation clamps, accumulator factors and bounds."""
+
+from __future__ import annotations
+
+import math
+from enum import Enum
+
+import numpy as np
+
+from tinydeploy.fixed_point import Int64, quantize_multiplier, quantize_multipliers
+from tinydeploy.ir import Array, DType, Quant, TensorType
+from tinydeploy.ops.base import AnyConstraint, AnySite, Constraint
+
+
+class Activation(Enum):
+    """A clamp fused into an operator, in real numbers."""
+
+    NONE = "none"
+    RELU = "relu"
+    RELU6 = "relu6"
+    RELU_N1_TO_1 = "relu_n1_to_1"
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return _BOUNDS[self]
+
+
+_BOUNDS = {
+    Activation.NONE: (-math.inf, math.inf),
+    Activation.RELU: (0.0, math.inf),
+    Activation.RELU6: (0.0, 6.0),
+    Activation.RELU_N1_TO_1: (-1.0, 1.0),
+}
+
+
+def quant_of(type_: TensorType) -> Quant:
+    """The quantization of a type that a constraint has already shown to be quantized."""
+    if type_.quant is None:
+        raise ValueError(f"{type_.dtype.value}{list(type_.shape)} is not quantized")
+    return type_.quant
+
+
+def activation_limits(activation: Activation, output: TensorType) -> tuple[int, int]:
+    """Smallest and largest output step under a fused activation (TFLite's CalculateActivationRange)."""
+    quant = quant_of(output)
+    low, high = output.dtype.limits
+    lower, upper = activation.bounds
+    scale = np.float32(quant.scale)
+    if math.isfinite(lower):
+        low = max(low, quant.zero_point + _round_away(float(np.float32(lower) / scale)))
+    if math.isfinite(upper):
+        high = min(high, quant.zero_point + _round_away(float(np.float32(upper) / scale)))
+    return low, high
+
+
+def _round_away(value: float) -> int:
+    return math.floor(abs(value) + 0.5) * (1 if value >= 0 else -1)
+
+
+def accumulator_factors(input_: TensorType, weights: TensorType, output: TensorType) -> tuple[Int64, Int64]:
+    """(multiplier, shift) from accumulator to output steps, one per channel or a single one.
+
+    Per-channel scales are multiplied in float64, a per-tensor pair in float32: TFLite does so, and the
+    31-bit multiplier shows the difference.
+    """
+    scale_in, scale_out = quant_of(input_).scale, quant_of(output).scale
+    weight_quant = quant_of(weights)
+    if weight_quant.per_tensor:
+        product = float(np.float32(scale_in) * np.float32(weight_quant.scale))
+        multiplier, shift = quantize_multiplier(product / scale_out)
+        return np.array([multiplier], np.int64), np.array([shift], np.int64)
+    return quantize_multipliers([scale_in * scale / scale_out for scale in weight_quant.scales])
+
+
+def accumulator_peak(weights: Array, channel_axis: int, bias: Array | None, zero_point: int) -> int:
+    """Largest magnitude that any partial sum of ``bias - zp * sum(w) + sum(w * x)`` can reach, x in int8."""
+    axes = tuple(axis for axis in range(weights.ndim) if axis != channel_axis)
+    wide = weights.astype(np.int64)
+    total = np.abs(wide).sum(axis=axes)
+    start = np.abs(wide.sum(axis=axes) * zero_point)
+    offset = np.abs(bias.astype(np.int64)) if bias is not None else np.zeros_like(start)
+    return int((offset + start + 128 * total).max())
+
+
+def is_int8(type_: TensorType | None) -> bool:
+    """int8 with one scale and zero point."""
+    return (
+        type_ is not None and type_.dtype is DType.INT8 and type_.quant is not None and type_.quant.per_tensor
+    )
+
+
+def int8_activations(*inputs: int) -> AnyConstraint:
+    """The given inputs and all outputs are int8 with one scale each."""
+
+    def types(site: AnySite) -> list[TensorType | None]:
+        return [*(site.inputs[index] if site.has(index) else None for index in inputs), *site.outputs]
+
+    return Constraint(
+        "activations are int8 with one scale and zero point per tensor",
+        lambda site: all(map(is_int8, types(site))),
+        lambda site: ", ".join(describe(type_) for type_ in types(site)),
+        "convert the model with full int8 quantization",
+    )
+
+
+def describe(type_: TensorType | None) -> str:
+    """A type for messages: element type, shape and kind of quantization."""
+    if type_ is None:
+        return "nothing"
+    kind = (
+        "not quantized" if type_.quant is None else ("per tensor" if type_.quant.per_tensor else "per axis")
+    )
+    return f"{type_.dtype.value}{list(type_.shape)} {kind}"
