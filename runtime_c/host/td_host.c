@@ -1,0 +1,78 @@
+/* Runs a model as a process of the desk: inputs on stdin, records on stdout.
+ *
+ * Usage: PROGRAM SAMPLES. For every sample the bytes of all inputs are read in order, the model
+ * runs step by step, and the outputs are written. A record is a kind ('T' row of a kernel instance,
+ * 'O' output, 'E' error), two numbers, a size and that many bytes; numbers are 32-bit
+ * little-endian. The arena comes from malloc in its exact size, so that sanitizers see every byte
+ * outside it. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tinydeploy.h"
+
+extern const td_model *const td_app_model;
+
+static void put_number(uint32_t value) {
+    for (int shift = 0; shift < 32; shift += 8) {
+        (void)putchar((int)((value >> shift) & 0xffu));
+    }
+}
+
+static void put_record(char kind, uint32_t a, uint32_t b, const void *bytes, size_t size) {
+    (void)putchar(kind);
+    put_number(a);
+    put_number(b);
+    put_number((uint32_t)size);
+    if (size > 0u) {
+        (void)fwrite(bytes, 1u, size, stdout);
+    }
+}
+
+static void put_row(void *context, uint32_t instance, uint32_t row, const void *bytes,
+                    size_t size) {
+    (void)context;
+    put_record('T', instance, row, bytes, size);
+}
+
+static int fail(td_status status) {
+    put_record('E', (uint32_t)status, 0u, NULL, 0u);
+    return EXIT_FAILURE;
+}
+
+static int run_sample(const td_model *model, td_state *state) {
+    for (uint32_t index = 0u; index < model->input_count; ++index) {
+        const size_t size = model->inputs[index].bytes;
+        if (fread(model->input(state, index), 1u, size, stdin) != size) {
+            return fail(TD_ERROR_NULL);
+        }
+    }
+    td_status status = TD_OK;
+    while (status == TD_OK) {
+        status = model->step(state);
+    }
+    if (status != TD_DONE) {
+        return fail(status);
+    }
+    for (uint32_t index = 0u; index < model->output_count; ++index) {
+        put_record('O', index, 0u, model->output(state, index), model->outputs[index].bytes);
+    }
+    return EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv) {
+    const td_model *const model = td_app_model;
+    const long samples = argc > 1 ? strtol(argv[1], NULL, 10) : 1;
+    void *const arena = malloc(model->arena_bytes > 0u ? model->arena_bytes : 4u);
+    td_state state;
+    if (arena == NULL) {
+        return fail(TD_ERROR_NULL);
+    }
+    const td_status status = model->init(&state, arena, model->arena_bytes);
+    int result = status == TD_OK ? EXIT_SUCCESS : fail(status);
+    state.trace = put_row;
+    for (long sample = 0; sample < samples && result == EXIT_SUCCESS; ++sample) {
+        result = run_sample(model, &state);
+    }
+    free(arena);
+    return result;
+}

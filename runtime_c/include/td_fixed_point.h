@@ -1,0 +1,81 @@
+/* The integer arithmetic of quantized inference; the C twin of tinydeploy/fixed_point.py.
+ *
+ * Signed right shifts are arithmetic: every compiler this targets (gcc, clang, armclang, IAR)
+ * defines them so. */
+#ifndef TD_FIXED_POINT_H
+#define TD_FIXED_POINT_H
+
+#include <stdint.h>
+
+#include "tinydeploy.h"
+
+/* round(a * b / 2^31), ties upwards. Not both INT32_MIN. */
+static inline int32_t td_doubling_high_mul(int32_t a, int32_t b) {
+    const int64_t product = (int64_t)a * (int64_t)b;
+    return (int32_t)((product + ((int64_t)1 << 30)) >> 31);
+}
+
+/* round(value / 2^exponent), ties away from zero; exponent 0 to 31. */
+static inline int32_t td_rounding_shift_right(int32_t value, int32_t exponent) {
+    const int32_t mask = (int32_t)(((uint32_t)1 << exponent) - 1u);
+    const int32_t remainder = value & mask;
+    const int32_t threshold = (mask >> 1) + (value < 0 ? 1 : 0);
+    return (value >> exponent) + (remainder > threshold ? 1 : 0);
+}
+
+/* value * 2^exponent in two's complement, wrapping as a 32-bit register does; exponent 0 to 31. */
+static inline int32_t td_shift_left(int32_t value, int32_t exponent) {
+    return (int32_t)((uint32_t)value << exponent);
+}
+
+/* value * 2^exponent, saturated to 32 bits; exponent 1 to 31. */
+static inline int32_t td_saturating_shift_left(int32_t value, int32_t exponent) {
+    const int32_t limit = (int32_t)(((uint32_t)1 << (31 - exponent)) - 1u);
+    if (value > limit) {
+        return INT32_MAX;
+    }
+    return value < -limit - 1 ? INT32_MIN : td_shift_left(value, exponent);
+}
+
+static inline int32_t td_clamp(int32_t value, int32_t low, int32_t high) {
+    const int32_t raised = value < low ? low : value;
+    return raised > high ? high : raised;
+}
+
+/* An accumulator times multiplier * 2^(shift - 31), rounded twice as TFLite does; shift <= 0. */
+static inline int32_t td_requantize(int32_t value, int32_t multiplier, int32_t shift) {
+    return td_rounding_shift_right(td_doubling_high_mul(value, multiplier), -shift);
+}
+
+/* The same for any shift from -31 to 30. */
+static inline int32_t td_requantize_any(int32_t value, int32_t multiplier, int32_t shift) {
+    return shift > 0 ? td_doubling_high_mul(td_shift_left(value, shift), multiplier)
+                     : td_requantize(value, multiplier, shift);
+}
+
+/* Number of zero bits above the highest one bit; value > 0. */
+static inline int32_t td_leading_zeros(uint32_t value) {
+#if defined(__GNUC__)
+    return (int32_t)__builtin_clz(value);
+#else
+    int32_t zeros = 0;
+    while ((value & 0x80000000u) == 0u) {
+        value <<= 1;
+        ++zeros;
+    }
+    return zeros;
+#endif
+}
+
+/* 1 / (1 + x) for x in [0, 1), argument and result in Q0.31 (three Newton steps). */
+static inline int32_t td_one_over_one_plus_x(int32_t x) {
+    const int32_t half_denominator = (int32_t)(((uint32_t)x + (uint32_t)INT32_MAX + 1u) >> 1);
+    int32_t result = 1515870810 + td_doubling_high_mul(half_denominator, -1010580540);
+    for (int32_t step = 0; step < 3; ++step) {
+        const int32_t error = ((int32_t)1 << 29) - td_doubling_high_mul(half_denominator, result);
+        result += td_saturating_shift_left(td_doubling_high_mul(result, error), 2);
+    }
+    return td_saturating_shift_left(result, 1);
+}
+
+#endif

@@ -1,0 +1,16 @@
+"""Program and plan to text: self-contained C that reads like careful handwriting."""
+
+from tinydeploy.codegen.library import Files, Library, generate
+from tinydeploy.codegen.model import hash_of, macs_of, rounding_of
+from tinydeploy.codegen.names import checked_prefix, prefix_of
+
+__all__ = [
+    "Files",
+    "Library",
+    "checked_prefix",
+    "generate",
+    "hash_of",
+    "macs_of",
+    "prefix_of",
+    "rounding_of",
+]

@@ -1,0 +1,114 @@
+"""Conv2D in plain C: any kernel, stride, dilation and padding, one output pixel and channel at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tinydeploy.kernels.base import (
+    Banded,
+    Constant,
+    CType,
+    Instance,
+    Kernel,
+    Kind,
+    Knobs,
+    Params,
+    Scalar,
+    Schedule,
+    constant,
+)
+from tinydeploy.kernels.image import image_access, image_result, shape_text, spans, window_text
+from tinydeploy.kernels.requantize import Requantize, fold, is_supported
+from tinydeploy.kernels.targets import Target
+from tinydeploy.ops import AnySite
+from tinydeploy.ops.conv_2d import Conv2D
+from tinydeploy.ops.convolution import windows
+from tinydeploy.ops.quantized import quant_of
+
+INSTRUCTIONS_PER_MAC = 4
+INSTRUCTIONS_PER_OUTPUT = 25
+
+
+@dataclass(frozen=True, slots=True)
+class ConvParams(Params):
+    """``spans`` are the output columns as (first, end, touches a border)."""
+
+    width_in: int
+    channels_in: int
+    channels_out: int
+    taps_y: int
+    taps_x: int
+    stride_x: int
+    dilation_y: int
+    dilation_x: int
+    before_x: int
+    spans: tuple[tuple[int, int, bool], ...]
+    requantize: Requantize
+
+
+def is_flat(site: AnySite) -> bool:
+    """A 1x1 convolution of stride 1 sees no rows, only pixels."""
+    vertical, horizontal = windows(site)
+    return all(
+        (window.size, window.stride, window.before, window.after) == (1, 1, 0, 0)
+        for window in (vertical, horizontal)
+    )
+
+
+def bands(site: AnySite, _target: Target) -> tuple[Knobs, ...]:
+    """Flat: all rows at once, or one for streaming. Otherwise one row a call."""
+    rows = site.outputs[0].shape[1]
+    return (Banded(rows), Banded(1)) if is_flat(site) and rows > 1 else (Banded(1),)
+
+
+def make(site: AnySite, knobs: Knobs) -> Kernel:
+    band = knobs.band if isinstance(knobs, Banded) else 1
+    vertical, horizontal = windows(site)
+    _, _, width, channels_in = site.input(0).shape
+    _, _, width_out, channels_out = site.outputs[0].shape
+    flat = is_flat(site)
+    weights = site.constant(1)
+    if weights is None:
+        raise ValueError(f"{site.name}: weights are not constant")
+    folded = fold(site, channel_axis=0)
+    params = ConvParams(
+        width_in=width,
+        channels_in=channels_in,
+        channels_out=channels_out,
+        taps_y=vertical.size,
+        taps_x=horizontal.size,
+        stride_x=horizontal.stride,
+        dilation_y=vertical.dilation,
+        dilation_x=horizontal.dilation,
+        before_x=horizontal.before,
+        spans=((0, band * width_out, False),) if flat else spans(horizontal, width, width_out),
+        requantize=folded.params,
+    )
+    borders = any(border for _, _, border in params.spans)
+    packed: Constant = constant("weights", CType.INT8, Kind.WEIGHTS, weights.reshape(-1))
+    zero_point = quant_of(site.input(0)).zero_point
+    outputs = site.outputs[0].elements
+    return Kernel(
+        instance=Instance(SCHEDULE.name, params),
+        title=f"Conv2D {window_text(vertical, horizontal)}, {shape_text(site)}",
+        band=band,
+        flat=flat,
+        operands=(0,),
+        accesses=(image_access(site, vertical),),
+        result=image_result(site),
+        constants=(packed, *folded.constants),
+        scalars=(*((Scalar("input_zero_point", zero_point),) if borders else ()), *folded.scalars),
+        scratch_bytes=0,
+        cost_instructions=outputs * (weights[0].size * INSTRUCTIONS_PER_MAC + INSTRUCTIONS_PER_OUTPUT),
+        pad_value=zero_point,
+    )
+
+
+SCHEDULE = Schedule(
+    name="conv_2d/scalar",
+    op=Conv2D,
+    doc="plain C; reads each weight once per output pixel",
+    applies=lambda site, _target: is_supported(site),
+    knobs=bands,
+    make=make,
+)

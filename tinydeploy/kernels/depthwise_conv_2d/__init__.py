@@ -1,0 +1,1 @@
+"""Schedules of DepthwiseConv2D."""

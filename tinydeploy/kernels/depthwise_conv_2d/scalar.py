@@ -1,0 +1,94 @@
+"""DepthwiseConv2D in plain C: any multiplier, kernel, stride, dilation and padding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tinydeploy.kernels.base import (
+    Banded,
+    CType,
+    Instance,
+    Kernel,
+    Kind,
+    Knobs,
+    Params,
+    Scalar,
+    Schedule,
+    constant,
+)
+from tinydeploy.kernels.image import image_access, image_result, shape_text, spans, window_text
+from tinydeploy.kernels.requantize import Requantize, fold, is_supported
+from tinydeploy.ops import AnySite
+from tinydeploy.ops.convolution import windows
+from tinydeploy.ops.depthwise_conv_2d import DepthwiseConv2D, multiplier_of
+from tinydeploy.ops.quantized import quant_of
+
+INSTRUCTIONS_PER_MAC = 6
+INSTRUCTIONS_PER_OUTPUT = 30
+
+
+@dataclass(frozen=True, slots=True)
+class DepthwiseParams(Params):
+    """``spans`` are the output columns as (first, end, touches a border)."""
+
+    width_in: int
+    channels_in: int
+    multiplier: int
+    taps_y: int
+    taps_x: int
+    stride_x: int
+    dilation_y: int
+    dilation_x: int
+    before_x: int
+    spans: tuple[tuple[int, int, bool], ...]
+    requantize: Requantize
+
+
+def _make(site: AnySite, _knobs: Knobs) -> Kernel:
+    vertical, horizontal = windows(site)
+    _, _, width, channels_in = site.input(0).shape
+    weights = site.constant(1)
+    if weights is None:
+        raise ValueError(f"{site.name}: weights are not constant")
+    folded = fold(site, channel_axis=3)
+    params = DepthwiseParams(
+        width_in=width,
+        channels_in=channels_in,
+        multiplier=multiplier_of(site),
+        taps_y=vertical.size,
+        taps_x=horizontal.size,
+        stride_x=horizontal.stride,
+        dilation_y=vertical.dilation,
+        dilation_x=horizontal.dilation,
+        before_x=horizontal.before,
+        spans=spans(horizontal, width, site.outputs[0].shape[2]),
+        requantize=folded.params,
+    )
+    borders = any(border for _, _, border in params.spans)
+    zero_point = quant_of(site.input(0)).zero_point
+    by_channel = weights[0].transpose(2, 0, 1).reshape(-1)
+    taps = vertical.size * horizontal.size
+    return Kernel(
+        instance=Instance(SCHEDULE.name, params),
+        title=f"DepthwiseConv2D {window_text(vertical, horizontal)}, {shape_text(site)}",
+        band=1,
+        flat=False,
+        operands=(0,),
+        accesses=(image_access(site, vertical),),
+        result=image_result(site),
+        constants=(constant("weights", CType.INT8, Kind.WEIGHTS, by_channel), *folded.constants),
+        scalars=(*((Scalar("input_zero_point", zero_point),) if borders else ()), *folded.scalars),
+        scratch_bytes=0,
+        cost_instructions=site.outputs[0].elements * (taps * INSTRUCTIONS_PER_MAC + INSTRUCTIONS_PER_OUTPUT),
+        pad_value=zero_point,
+    )
+
+
+SCHEDULE = Schedule(
+    name="depthwise_conv_2d/scalar",
+    op=DepthwiseConv2D,
+    doc="plain C; the weights of a channel lie together",
+    applies=lambda site, _target: is_supported(site),
+    knobs=lambda _site, _target: (Banded(1),),
+    make=_make,
+)

@@ -1,0 +1,49 @@
+"""Images as rows: what the schedules of convolution and pooling share."""
+
+from __future__ import annotations
+
+from tinydeploy.kernels.base import Access, Result
+from tinydeploy.ops import AnySite
+from tinydeploy.ops.window import Window
+
+
+def image_access(site: AnySite, vertical: Window) -> Access:
+    """The lines of input 0, int8 NHWC with N = 1."""
+    _, height, width, channels = site.input(0).shape
+    return Access(height, width * channels, vertical.stride, vertical.extent, vertical.before)
+
+
+def image_result(site: AnySite) -> Result:
+    """The lines of the output, int8 NHWC with N = 1."""
+    _, height, width, channels = site.outputs[0].shape
+    return Result(height, width * channels)
+
+
+def interior(horizontal: Window, width: int, outputs: int) -> tuple[int, int]:
+    """Output columns [first, end) whose windows lie wholly inside a row of ``width`` pixels."""
+    first = min(-(-horizontal.before // horizontal.stride), outputs)
+    end = (width - horizontal.extent + horizontal.before) // horizontal.stride + 1
+    return first, max(first, min(end, outputs))
+
+
+def spans(horizontal: Window, width: int, outputs: int) -> tuple[tuple[int, int, bool], ...]:
+    """The output columns as (first, end, touches a border), empty spans left out."""
+    first, end = interior(horizontal, width, outputs)
+    parts = ((0, first, True), (first, end, False), (end, outputs, True))
+    return tuple(part for part in parts if part[0] < part[1])
+
+
+def window_text(vertical: Window, horizontal: Window) -> str:
+    """``3x3`` with stride and dilation where they are not 1."""
+    text = f"{vertical.size}x{horizontal.size}"
+    if (vertical.stride, horizontal.stride) != (1, 1):
+        text += f" stride {vertical.stride}x{horizontal.stride}"
+    if (vertical.dilation, horizontal.dilation) != (1, 1):
+        text += f" dilation {vertical.dilation}x{horizontal.dilation}"
+    return text
+
+
+def shape_text(site: AnySite) -> str:
+    """``25x5x64 -> 25x5x64``."""
+    sides = (site.input(0).shape[1:], site.outputs[0].shape[1:])
+    return " -> ".join("x".join(map(str, side)) for side in sides)

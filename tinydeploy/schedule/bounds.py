@@ -1,0 +1,26 @@
+"""What a graph needs when every tensor is whole, whatever the kernels: the bound that plans are told by."""
+
+from __future__ import annotations
+
+from tinydeploy.ir import Graph
+from tinydeploy.memplan import Buffer, Kind, peak
+from tinydeploy.ops.reshape import Reshape
+from tinydeploy.schedule.lifetimes import Lives
+from tinydeploy.schedule.select import storage_of
+
+
+def graph_bound_bytes(graph: Graph) -> int:
+    """Peak of the live bytes over the nodes in their order, whole tensors, scratch left out."""
+    storage = storage_of(graph)
+    nodes = [node for node in graph.nodes if not isinstance(node.attrs, Reshape)]
+    lives = Lives(graph, storage)
+    lives.touch(graph.inputs, 0)
+    for index, node in enumerate(nodes):
+        lives.touch((value for value in (*node.inputs, *node.outputs) if value is not None), index)
+    lives.touch(graph.outputs, max(len(nodes) - 1, 0))
+    return peak(
+        tuple(
+            Buffer(value, graph.type(value).bytes, first, last, Kind.TENSOR)
+            for value, (first, last) in lives.items()
+        )
+    )
