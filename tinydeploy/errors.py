@@ -45,12 +45,6 @@ class DeviceError(TinyDeployError):
     """The board does not answer, or answers wrongly."""
 
 
-class AnswerIsNoError(TinyDeployError):
-    """The command ran to its end and the answer is no: a mismatch or a regression."""
-
-    exit_code = 3
-
-
 @dataclass(frozen=True, slots=True)
 class Gap:
     """One thing a model needs that is not supported.

@@ -1,0 +1,6 @@
+"""``python -m tinydeploy``."""
+
+from tinydeploy.cli import main
+
+if __name__ == "__main__":
+    main()

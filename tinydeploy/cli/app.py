@@ -1,0 +1,51 @@
+"""The application: its commands, and what happens to an error."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from tinydeploy import __version__
+from tinydeploy.cli import compile_command, console, doctor, inspect_command, run_command, verify_command
+from tinydeploy.errors import TinyDeployError
+
+app = typer.Typer(
+    name="tinydeploy",
+    help="From a trained network to proved, bit-exact, self-contained C on a microcontroller.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        console.result({"version": __version__}, as_json=False, text=f"tinydeploy {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    _version: bool = typer.Option(
+        False, "--version", help="Print the version and exit.", callback=_show_version, is_eager=True
+    ),
+) -> None:
+    """From a trained network to proved, bit-exact, self-contained C on a microcontroller."""
+
+
+app.command("inspect")(inspect_command.inspect)
+app.command("compile")(compile_command.compile_)
+app.command("run")(run_command.run)
+app.command("verify")(verify_command.verify)
+app.command("doctor")(doctor.doctor)
+
+
+def main() -> None:
+    """Entry point. Exit codes: 0 done, 1 input, budget or device at fault, 2 usage, 3 the answer is no."""
+    try:
+        app()
+    except TinyDeployError as error:
+        console.failure(error, as_json="--json" in sys.argv)
+        sys.exit(error.exit_code)

@@ -1,0 +1,97 @@
+"""Runs of generated code against the reference, instance by instance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from tinydeploy.ir import Array
+from tinydeploy.ops.interpreter import Interpreter
+from tinydeploy.schedule import Program
+from tinydeploy.verify.samples import Sample
+
+
+class Answer(Protocol):
+    """One run as a board reports it; ``instances`` holds the bytes that each kernel instance wrote."""
+
+    @property
+    def outputs(self) -> tuple[Array, ...]: ...
+    @property
+    def instances(self) -> tuple[bytes, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """The first instance that differs, in the order of execution, and its first differing row."""
+
+    sample: int
+    instance: int
+    name: str
+    op: str
+    schedule: str
+    row: int
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "sample": self.sample,
+            "instance": self.instance,
+            "name": self.name,
+            "op": self.op,
+            "schedule": self.schedule,
+            "row": self.row,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a verification saw. ``mismatches`` counts output elements that differ over all samples."""
+
+    samples: int
+    mismatches: int
+    max_abs_diff: float
+    instances_compared: int
+    first_bad_step: Mismatch | None
+
+    @property
+    def bit_exact(self) -> bool:
+        return self.mismatches == 0 and self.first_bad_step is None
+
+
+def compare(
+    program: Program,
+    samples: Sequence[Sample],
+    answers: Iterable[Answer],
+    progress: Callable[[int], None] | None = None,
+) -> Comparison:
+    """Compare every answer with the reference: all outputs and all rows of all kernel instances."""
+    graph = program.graph
+    interpreter = Interpreter(graph)
+    calls = list(program.calls())
+    mismatches, largest, compared = 0, 0.0, 0
+    first: Mismatch | None = None
+    for index, (sample, answer) in enumerate(zip(samples, answers, strict=True)):
+        expected = interpreter.run_all(sample)
+        for instance, (call, got) in enumerate(zip(calls, answer.instances, strict=True)):
+            compared += 1
+            wanted = expected[call.output].tobytes()
+            if first is None and got != wanted:
+                node = graph.nodes[call.node]
+                row = _first_difference(got, wanted) // call.kernel.result.row_bytes
+                first = Mismatch(index, instance, node.name, node.op, call.kernel.instance.schedule, row)
+        for value, array in zip(graph.outputs, answer.outputs, strict=True):
+            difference = np.abs(array.astype(np.float64) - expected[value].astype(np.float64))
+            mismatches += int(np.count_nonzero(difference))
+            largest = max(largest, float(difference.max(initial=0.0)))
+        if progress is not None:
+            progress(index + 1)
+    return Comparison(len(samples), mismatches, largest, compared, first)
+
+
+def _first_difference(got: bytes, wanted: bytes) -> int:
+    """Index of the first byte that differs; the shorter length where one is the beginning of the other."""
+    length = min(len(got), len(wanted))
+    differs = np.frombuffer(got[:length], np.uint8) != np.frombuffer(wanted[:length], np.uint8)
+    return int(np.argmax(differs)) if differs.any() else length
