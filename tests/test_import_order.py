@@ -15,7 +15,7 @@ FOUNDATION = {"errors", "fixed_point", "resources"}
 GRAPH = FOUNDATION | {"ir", "ops"}
 PLAN = GRAPH | {"kernels", "schedule", "memplan"}
 BUILD = PLAN | {"frontends", "passes", "quantize", "codegen", "boards", "toolchain"}
-TOOLS = BUILD | {"build", "rpc"}
+TOOLS = BUILD | {"build", "firmware", "rpc"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "resources": {"errors"},
@@ -33,6 +33,7 @@ ALLOWED: dict[str, set[str]] = {
     "boards": FOUNDATION | {"kernels"},
     "toolchain": FOUNDATION | {"boards", "kernels"},
     "build": BUILD,
+    "firmware": BUILD,
     "emulate": TOOLS,
     "flash": TOOLS | {"emulate"},
     "tune": TOOLS | {"emulate", "flash"},
