@@ -70,10 +70,12 @@ def load_inputs(path: Path, graph: Graph, *, real: bool = False) -> list[Sample]
 
 def _read(path: Path) -> dict[str, Array]:
     try:
-        with np.load(path, allow_pickle=False) as file:
-            if isinstance(file, np.ndarray):
-                return {"in0": file}
-            return {name: file[name] for name in file.files}
+        with path.open("rb") as stream:
+            loaded = np.load(stream, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return {"in0": loaded}
+            with loaded:
+                return {name: loaded[name] for name in loaded.files}
     except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise TinyDeployError(
