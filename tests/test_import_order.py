@@ -39,9 +39,10 @@ ALLOWED: dict[str, set[str]] = {
     "tune": TOOLS | {"emulate", "flash"},
     "export": TOOLS,
     "report": TOOLS,
-    "verify": TOOLS | {"emulate", "flash"},
-    "demo": TOOLS | {"emulate", "flash", "verify"},
-    "cli": TOOLS | {"emulate", "flash", "tune", "export", "report", "verify", "demo"},
+    "verify": TOOLS,
+    "demo": GRAPH,
+    "device": TOOLS | {"emulate", "flash", "verify"},
+    "cli": TOOLS | {"emulate", "flash", "tune", "export", "report", "verify", "demo", "device"},
     "__init__": TOOLS | {"emulate", "flash"},
     "__main__": {"cli"},
 }

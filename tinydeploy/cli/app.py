@@ -7,7 +7,17 @@ import sys
 import typer
 
 from tinydeploy import __version__
-from tinydeploy.cli import compile_command, console, doctor, inspect_command, run_command, verify_command
+from tinydeploy.cli import (
+    boards_command,
+    build_command,
+    compile_command,
+    console,
+    doctor,
+    inspect_command,
+    profile_command,
+    run_command,
+    verify_command,
+)
 from tinydeploy.errors import TinyDeployError
 
 app = typer.Typer(
@@ -39,6 +49,9 @@ app.command("inspect")(inspect_command.inspect)
 app.command("compile")(compile_command.compile_)
 app.command("run")(run_command.run)
 app.command("verify")(verify_command.verify)
+app.command("build")(build_command.build)
+app.command("profile")(profile_command.profile)
+app.command("boards")(boards_command.boards)
 app.command("doctor")(doctor.doctor)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -11,48 +12,125 @@ import numpy as np
 import typer
 
 from tinydeploy import build
+from tinydeploy.boards import Board, load_board
 from tinydeploy.cli import console
-from tinydeploy.cli.options import Board, Compiler, Json, Model, host_toolchain, target_for
+from tinydeploy.cli.options import (
+    BoardName,
+    Compiler,
+    Emulate,
+    FirmwareFile,
+    Json,
+    OptionalModel,
+    Port,
+    Real,
+    target_for,
+    toolchain_for,
+)
+from tinydeploy.cli.targets import model_on_board, refuse_board_options
+from tinydeploy.device import Source, check_model, connect
 from tinydeploy.emulate.host import build_host
 from tinydeploy.errors import TinyDeployError
 from tinydeploy.frontends import load
-from tinydeploy.ir import Array
-from tinydeploy.verify import load_inputs
+from tinydeploy.ir import Array, DType, Quant, TensorType
+from tinydeploy.rpc import Client, TensorInfo
+from tinydeploy.verify import InputPort, load_inputs, ports_of
+from tinydeploy.verify.samples import Sample
+
+Outputs = tuple[Array, ...]
 
 
 def run(
-    model: Model,
     input_: Annotated[Path, typer.Option("--input", metavar="IN.npz", help="Arrays in0, in1, ...")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="OUT.npz", help="Gets out0, out1, ...")],
-    board: Board = "host",
-    real: Annotated[bool, typer.Option("--float", help="Quantize real-valued inputs.")] = False,
+    model: OptionalModel = None,
+    board: BoardName = "host",
+    emulate: Emulate = False,
+    real: Real = False,
     repeat: Annotated[int, typer.Option(min=1, help="Run K times; keys become outJ_stepK.")] = 1,
+    firmware: FirmwareFile = None,
+    port: Port = None,
     toolchain: Compiler = None,
     as_json: Json = False,
 ) -> None:
     """Run a model on a board.
 
     An input array has the input's shape, or one more leading axis for several samples; the outputs then have
-    it too. Example: tinydeploy run kws.tflite --board host --input in.npz -o out.npz
+    it too. Without MODEL the board's own description gives the shapes.
+    Example: tinydeploy run kws.tflite --board qemu-m4 --emulate --input in.npz -o out.npz
     """
-    graph = load(model)
-    compiler = host_toolchain(board, toolchain)
-    samples = load_inputs(input_, graph, real=real)
-    compiled = build.compile_graph(graph, target_for(board, None))
-    columns: dict[str, list[Array]] = {}
-    with tempfile.TemporaryDirectory(prefix="tinydeploy-") as folder:
-        program = build_host(compiled, Path(folder), compiler)
-        sequence = [sample for sample in samples for _ in range(repeat)]
-        with console.progress("running", len(sequence)) as tell:
-            for index, answer in enumerate(program.run(sequence)):
-                for port, array in enumerate(answer.outputs):
-                    key = f"out{port}" if repeat == 1 else f"out{port}_step{index % repeat}"
-                    columns.setdefault(key, []).append(array)
-                tell(index + 1)
-    arrays = {key: column[0] if len(samples) == 1 else np.stack(column) for key, column in columns.items()}
+    found = load_board(board)
+    refuse_board_options(found, emulate=emulate, port=port, firmware=firmware)
+    source = Source(found, emulate, port)
+    if model is None:
+        samples, answers = _without_model(source, firmware, input_, repeat, real=real)
+    else:
+        builds = firmware is None and port is None
+        compiled = build.compile_graph(load(model), target_for(board, None))
+        samples = load_inputs(input_, ports_of(compiled.graph), real=real)
+        compiler = toolchain_for(board, toolchain) if builds else None
+        if compiler is not None and found.is_host:
+            with tempfile.TemporaryDirectory(prefix="tinydeploy-") as folder:
+                program = build_host(compiled, Path(folder), compiler)
+                sequence = [sample for sample in samples for _ in range(repeat)]
+                answers = _collect((a.outputs for a in program.run(sequence)), len(sequence))
+        else:
+            with model_on_board(compiled, source, compiler, firmware, trace=False) as client:
+                check_model(client, compiled)
+                answers = _infer(client, samples, repeat)
+    arrays = _columns(answers, len(samples), repeat)
     save(output, arrays)
     figures = {"samples": len(samples), "repeat": repeat, "output": str(output), "arrays": sorted(arrays)}
     console.result(figures, as_json=as_json, text=f"ran {len(samples)} samples, wrote {output}")
+
+
+def _without_model(
+    source: Source, firmware: Path | None, path: Path, repeat: int, *, real: bool
+) -> tuple[list[Sample], list[Outputs]]:
+    _need_board(source.board)
+    with connect(source, firmware) as client:
+        ports = [_port(tensor) for tensor in client.describe().inputs]
+        samples = load_inputs(path, ports, real=real)
+        return samples, _infer(client, samples, repeat)
+
+
+def _need_board(board: Board) -> None:
+    if board.is_host:
+        raise TinyDeployError("the board host needs a MODEL", fix="Give one, or name the board that runs one")
+
+
+def _port(tensor: TensorInfo) -> InputPort:
+    quant = Quant((tensor.scale,), (tensor.zero_point,)) if tensor.scale else None
+    return InputPort(tensor.name, TensorType(DType[tensor.dtype.name], tensor.shape, quant))
+
+
+def _infer(client: Client, samples: Sequence[Sample], repeat: int) -> list[Outputs]:
+    """Every sample ``repeat`` times, state variables kept between its repetitions."""
+
+    def outputs() -> Iterator[Outputs]:
+        for sample in samples:
+            client.reset_model()
+            for _ in range(repeat):
+                yield client.infer(sample).outputs
+
+    return _collect(outputs(), len(samples) * repeat)
+
+
+def _collect(outputs: Iterator[Outputs], total: int) -> list[Outputs]:
+    collected: list[Outputs] = []
+    with console.progress("running", total) as tell:
+        for answer in outputs:
+            collected.append(answer)
+            tell(len(collected))
+    return collected
+
+
+def _columns(answers: Sequence[Outputs], samples: int, repeat: int) -> dict[str, Array]:
+    columns: dict[str, list[Array]] = {}
+    for index, outputs in enumerate(answers):
+        for number, array in enumerate(outputs):
+            key = f"out{number}" if repeat == 1 else f"out{number}_step{index % repeat}"
+            columns.setdefault(key, []).append(array)
+    return {key: column[0] if samples == 1 else np.stack(column) for key, column in columns.items()}
 
 
 def save(path: Path, arrays: dict[str, Array]) -> None:

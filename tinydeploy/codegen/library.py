@@ -30,6 +30,7 @@ class Library:
     macs: int
     rounding: str
     hash: str
+    data_symbols: frozenset[str]
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -59,6 +60,7 @@ def generate(program: Program, plan: Plan, prefix: str) -> Library:
         macs=model.macs,
         rounding=str(model.rounding).strip('"'),
         hash=_hash_text(model),
+        data_symbols=frozenset(str(data.symbol) for data in model.data),
     )
 
 

@@ -60,6 +60,28 @@ class Comparison:
         return self.mismatches == 0 and self.first_bad_step is None
 
 
+class OutputTally:
+    """Counts differing elements of outputs over samples."""
+
+    def __init__(self) -> None:
+        self.mismatches = 0
+        self.max_abs_diff = 0.0
+
+    def add(self, expected: Iterable[Array], got: Iterable[Array]) -> None:
+        """Compare the outputs of one sample."""
+        for wanted, array in zip(expected, got, strict=True):
+            difference = np.abs(array.astype(np.float64) - wanted.astype(np.float64))
+            self.mismatches += int(np.count_nonzero(difference))
+            self.max_abs_diff = max(self.max_abs_diff, float(difference.max(initial=0.0)))
+
+
+def mismatch_at(program: Program, sample: int, instance: int, row: int) -> Mismatch:
+    """The mismatch of kernel instance ``instance``, with the names that a user knows."""
+    call = list(program.calls())[instance]
+    node = program.graph.nodes[call.node]
+    return Mismatch(sample, instance, node.name, node.op, call.kernel.instance.schedule, row)
+
+
 def compare(
     program: Program,
     samples: Sequence[Sample],
@@ -70,7 +92,7 @@ def compare(
     graph = program.graph
     interpreter = Interpreter(graph)
     calls = list(program.calls())
-    mismatches, largest, compared = 0, 0.0, 0
+    tally, compared = OutputTally(), 0
     first: Mismatch | None = None
     for index, (sample, answer) in enumerate(zip(samples, answers, strict=True)):
         expected = interpreter.run_all(sample)
@@ -78,16 +100,12 @@ def compare(
             compared += 1
             wanted = expected[call.output].tobytes()
             if first is None and got != wanted:
-                node = graph.nodes[call.node]
                 row = _first_difference(got, wanted) // call.kernel.result.row_bytes
-                first = Mismatch(index, instance, node.name, node.op, call.kernel.instance.schedule, row)
-        for value, array in zip(graph.outputs, answer.outputs, strict=True):
-            difference = np.abs(array.astype(np.float64) - expected[value].astype(np.float64))
-            mismatches += int(np.count_nonzero(difference))
-            largest = max(largest, float(difference.max(initial=0.0)))
+                first = mismatch_at(program, index, instance, row)
+        tally.add((expected[value] for value in graph.outputs), answer.outputs)
         if progress is not None:
             progress(index + 1)
-    return Comparison(len(samples), mismatches, largest, compared, first)
+    return Comparison(len(samples), tally.mismatches, tally.max_abs_diff, compared, first)
 
 
 def _first_difference(got: bytes, wanted: bytes) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -52,7 +53,20 @@ def _random(type_: TensorType, generator: np.random.Generator) -> Array:
     return drawn.astype(type_.dtype.numpy)
 
 
-def load_inputs(path: Path, graph: Graph, *, real: bool = False) -> list[Sample]:
+@dataclass(frozen=True, slots=True)
+class InputPort:
+    """An input as a user fills it."""
+
+    name: str
+    type: TensorType
+
+
+def ports_of(graph: Graph) -> tuple[InputPort, ...]:
+    """The inputs of a graph."""
+    return tuple(InputPort(graph.values[value].name, graph.type(value)) for value in graph.inputs)
+
+
+def load_inputs(path: Path, ports: Sequence[InputPort], *, real: bool = False) -> list[Sample]:
     """Samples of an .npz file: arrays named like the model's inputs, or ``in0``, ``in1``, ...
 
     An array has an input's shape, or that shape with one more leading axis (several samples), or the same
@@ -60,7 +74,7 @@ def load_inputs(path: Path, graph: Graph, *, real: bool = False) -> list[Sample]
     TinyDeployError that names the file, the array, what was got and what is allowed.
     """
     arrays = _read(path)
-    columns = [_column(path, arrays, graph, index, real=real) for index in range(len(graph.inputs))]
+    columns = [_column(path, arrays, port, index, real=real) for index, port in enumerate(ports)]
     counts = {len(column) for column in columns}
     if len(counts) > 1:
         lengths = ", ".join(f"in{index}: {len(column)}" for index, column in enumerate(columns))
@@ -85,10 +99,11 @@ def _read(path: Path) -> dict[str, Array]:
         ) from None
 
 
-def _column(path: Path, arrays: dict[str, Array], graph: Graph, index: int, *, real: bool) -> Sequence[Array]:
-    value = graph.inputs[index]
-    name, type_ = graph.values[value].name, graph.type(value)
-    found = next((key for key in (name, f"in{index}") if key in arrays), None)
+def _column(
+    path: Path, arrays: dict[str, Array], port: InputPort, index: int, *, real: bool
+) -> Sequence[Array]:
+    type_ = port.type
+    found = next((key for key in (port.name, f"in{index}") if key in arrays), None)
     if found is None:
         raise TinyDeployError(
             f"no array for input {index}; the file has {', '.join(sorted(arrays)) or 'none'}",

@@ -1,0 +1,115 @@
+"""``tinydeploy flash``: an image onto a board, or into its emulator, which then serves on a port."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tinydeploy import build as line
+from tinydeploy import demo
+from tinydeploy.boards import Board, load_board
+from tinydeploy.cli import console
+from tinydeploy.cli.options import BoardName, Compiler, Emulate, Json, RpcLevel, target_for, toolchain_for
+from tinydeploy.device import build_model
+from tinydeploy.emulate import LineServer, start_emulator
+from tinydeploy.errors import TinyDeployError
+from tinydeploy.firmware import read_image
+from tinydeploy.flash import flash_board
+from tinydeploy.frontends import load
+
+LAST_BUILDS = Path("build")
+
+
+def flash(
+    what: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[MODEL|FIRMWARE]",
+            help="A model or an .elf; by default the last build in ./build, else the demo model.",
+            show_default=False,
+        ),
+    ] = None,
+    board: BoardName = "nucleo-f746",
+    emulate: Emulate = False,
+    probe: Annotated[
+        str | None, typer.Option("--probe", metavar="SERIAL", help="Which debug probe, if there are several.")
+    ] = None,
+    tcp_port: Annotated[
+        int, typer.Option("--tcp-port", min=0, max=65535, help="Port of the emulated serial line; 0: any.")
+    ] = 0,
+    rpc: RpcLevel = "io",
+    toolchain: Compiler = None,
+    as_json: Json = False,
+) -> None:
+    """Put an image on a board and start it.
+
+    With --emulate the image runs in the board's emulator, whose serial line is served on a TCP port until
+    Ctrl-C. Example: tinydeploy flash kws.tflite --board nucleo-f746 --emulate
+    """
+    found = load_board(board)
+    if found.is_host:
+        raise TinyDeployError("the host has no flash", fix="Name a board; `tinydeploy boards` lists them")
+    with tempfile.TemporaryDirectory(prefix="tinydeploy-") as folder:
+        elf, origin = _image(what, found, Path(folder), rpc=rpc, toolchain=toolchain)
+        figures: dict[str, object] = {
+            "board": found.name,
+            "image": origin,
+            "flash_bytes": read_image(elf).sizes.flash_bytes,
+            "emulated": emulate,
+        }
+        if emulate:
+            _serve(found, elf, tcp_port, figures, as_json=as_json)
+        else:
+            flash_board(found, elf, probe=probe)
+            console.result(figures, as_json=as_json, text=f"flashed {origin} to {found.name}")
+
+
+def _serve(board: Board, elf: Path, port: int, figures: dict[str, object], *, as_json: bool) -> None:
+    with start_emulator(board, elf) as emulator:
+        server = LineServer(emulator.uart, port)
+        text = (
+            f"flashed {figures['image']} to {board.name} (emulated)\n"
+            f"serial line: {server.url}\n"
+            f"try: tinydeploy run --board {board.name} --port {server.url} --input in.npz -o out.npz\n"
+            "Ctrl-C ends it"
+        )
+        console.result({**figures, "port": server.url}, as_json=as_json, text=text)
+        try:
+            with suppress(KeyboardInterrupt):
+                server.serve_forever()
+        finally:
+            server.close()
+
+
+def _image(
+    what: Path | None, board: Board, folder: Path, *, rpc: str, toolchain: str | None
+) -> tuple[Path, str]:
+    """The ELF to flash and its name for the user."""
+    if what is None:
+        last = _last_build(board)
+        if last is not None:
+            return last, f"{last} (the last build for {board.name})"
+        model, origin = demo.model_path(), "the demo model"
+    elif what.suffix == ".elf":
+        return what, str(what)
+    else:
+        model, origin = what, str(what)
+    compiled = line.compile_graph(load(model), target_for(str(board.path), None))
+    compiler = toolchain_for(str(board.path), toolchain)
+    return build_model(compiled, board, compiler, folder, rpc_level=rpc, trace=True).firmware.elf, origin
+
+
+def _last_build(board: Board) -> Path | None:
+    """The newest image under ./build that was made for the board: its work files name it."""
+    marker = f'"{board.name}"'
+    images = [
+        path
+        for path in LAST_BUILDS.rglob("*.elf")
+        if (path.parent / "obj" / "td_board_config.h").is_file()
+        and marker in (path.parent / "obj" / "td_board_config.h").read_text()
+    ]
+    return max(images, key=lambda path: path.stat().st_mtime, default=None)

@@ -1,0 +1,38 @@
+"""Where ``run``, ``verify`` and ``profile`` find their model: a host process, an emulated or a real board."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tinydeploy.boards import Board
+from tinydeploy.build import Compiled
+from tinydeploy.device import Source, build_model, connect
+from tinydeploy.errors import TinyDeployError
+from tinydeploy.rpc import Client
+from tinydeploy.toolchain import Toolchain
+
+
+@contextmanager
+def model_on_board(
+    compiled: Compiled, source: Source, toolchain: Toolchain | None, firmware: Path | None, *, trace: bool
+) -> Iterator[Client]:
+    """A session with a board that runs the model: a fresh image, ``firmware``, or what --port runs."""
+    if firmware is not None or toolchain is None:
+        with connect(source, firmware) as client:
+            yield client
+        return
+    with tempfile.TemporaryDirectory(prefix="tinydeploy-") as folder:
+        build = build_model(compiled, source.board, toolchain, Path(folder), trace=trace)
+        with connect(source, build.firmware.elf) as client:
+            yield client
+
+
+def refuse_board_options(board: Board, *, emulate: bool, port: str | None, firmware: Path | None) -> None:
+    """Raise TinyDeployError where options of real boards are given for the host."""
+    if board.is_host and (emulate or port is not None or firmware is not None):
+        raise TinyDeployError(
+            "the board host takes no --emulate, --port or --firmware", fix="Name a board with --board"
+        )

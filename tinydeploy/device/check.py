@@ -1,0 +1,59 @@
+"""A board's runs against the reference: CRCs of every instance, bytes only of what differs first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tinydeploy.build import Compiled
+from tinydeploy.errors import DeviceError
+from tinydeploy.ops.interpreter import Interpreter
+from tinydeploy.rpc import Client, first_difference
+from tinydeploy.verify import Comparison, Mismatch, OutputTally, mismatch_at
+from tinydeploy.verify.samples import Sample
+
+
+def check_model(client: Client, compiled: Compiled) -> None:
+    """Raise DeviceError where the board runs another model, or the same one compiled otherwise."""
+    on_board = client.describe()
+    wanted = int(compiled.library.hash, 16)
+    instances = sum(1 for _ in compiled.program.calls())
+    if (on_board.hash, on_board.instances) != (wanted, instances):
+        raise DeviceError(
+            f"the board runs model {on_board.name} with hash {on_board.hash:016x} "
+            f"and {on_board.instances} instances, asked for was {compiled.library.prefix} with hash "
+            f"{wanted:016x} and {instances}",
+            where=client.where,
+            fix="Flash the image of this model",
+        )
+
+
+def verify_device(
+    client: Client,
+    compiled: Compiled,
+    samples: Sequence[Sample],
+    progress: Callable[[int], None] | None = None,
+) -> Comparison:
+    """Run every sample step by step on the board and compare all instances and outputs with the reference."""
+    check_model(client, compiled)
+    graph, calls = compiled.graph, list(compiled.program.calls())
+    interpreter = Interpreter(graph)
+    tally = OutputTally()
+    first: Mismatch | None = None
+    for index, sample in enumerate(samples):
+        interpreter.reset()
+        expected = interpreter.run_all(sample)
+        rows = {
+            instance: _rows(expected[call.output].tobytes(), call.kernel.result.row_bytes)
+            for instance, call in enumerate(calls)
+        }
+        bad = first_difference(client, rows, sample)
+        if bad is not None and first is None:
+            first = mismatch_at(compiled.program, index, bad.instance, bad.row)
+        tally.add((expected[value] for value in graph.outputs), client.read_outputs())
+        if progress is not None:
+            progress(index + 1)
+    return Comparison(len(samples), tally.mismatches, tally.max_abs_diff, len(samples) * len(calls), first)
+
+
+def _rows(data: bytes, row_bytes: int) -> list[bytes]:
+    return [data[start : start + row_bytes] for start in range(0, len(data), row_bytes)]
