@@ -49,7 +49,7 @@ def kws_names() -> list[str]:
 def cifar_inputs(count: int) -> npt.NDArray[np.int8]:
     """Test images minus 128, [count, 1, 32, 32, 3]."""
     with np.load(SHARED / "cifar10" / "cifar10_jpeg.npz") as archive:
-        images = archive["x_test"][:count]
+        images: npt.NDArray[np.uint8] = archive["x_test"][:count]
     return (images.astype(np.int16) - 128).astype(np.int8)[:, None]
 
 

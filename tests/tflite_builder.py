@@ -337,14 +337,14 @@ class ModelBuilder:
     ) -> ModelBuilder:
         channels = weights.shape[axis]
         terms = weights.size // channels
-        spread = self.rng.uniform(0.5, 1.0, channels) if per_channel else np.ones(1)
+        spread = np.asarray(self.rng.uniform(0.5, 1.0, size=channels) if per_channel else 1.0).reshape(-1)
         scales = [float(s) for s in weight_scale * spread]
         source = self.current
         kernel = self.tensor(weights.shape, scale=scales, axis=axis, data=weights)
         inputs = [source, kernel]
         deviation = 74.0 * 74.0 * math.sqrt(terms)
         if bias:
-            data = self.rng.normal(0.0, deviation / 2, channels).astype(np.int32)
+            data = np.asarray(self.rng.normal(0.0, deviation / 2, size=channels)).astype(np.int32)
             inputs.append(
                 self.tensor([channels], dtype="int32", scale=[s * self.scale() for s in scales], data=data)
             )

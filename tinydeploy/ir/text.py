@@ -87,13 +87,13 @@ def _literal(value: object) -> str:
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _NUMBER = r"[-+.0-9a-z]+"
 _TYPE = rf"[a-z0-9]+\[[0-9, ]*\](?: @ (?:axis \d+ \([^)]*\)|{_NUMBER}:-?\d+))?"
-_VALUE = re.compile(rf"%(?P<id>\d+) (?P<name>{_STRING}): (?P<type>{_TYPE})(?:, )?")
-_CONST = re.compile(rf"const (?P<value>%\d+ {_STRING}: {_TYPE}) = sha256:(?P<digest>[0-9a-f]{{64}})")
+_VALUE = re.compile(rf"%(?P<id>[0-9]+) (?P<name>{_STRING}): (?P<type>{_TYPE})(?:, )?")
+_CONST = re.compile(rf"const (?P<value>%[0-9]+ {_STRING}: {_TYPE}) = sha256:(?P<digest>[0-9a-f]{{64}})")
 _STATE = re.compile(
-    rf"state (?P<value>%\d+ {_STRING}: {_TYPE}) -> %(?P<after>\d+) = sha256:(?P<digest>[0-9a-f]{{64}})"
+    rf"state (?P<value>%[0-9]+ {_STRING}: {_TYPE}) -> %(?P<after>[0-9]+) = sha256:(?P<digest>[0-9a-f]{{64}})"
 )
 _NODE = re.compile(
-    rf"(?P<outputs>(?:%\d+ {_STRING}: {_TYPE}(?:, )?)*) ?= (?P<attrs>\w+\(.*\)) (?P<name>{_STRING}) "
+    rf"(?P<outputs>(?:%[0-9]+ {_STRING}: {_TYPE}(?:, )?)*) ?= (?P<attrs>\w+\(.*\)) (?P<name>{_STRING}) "
     r"\((?P<inputs>[-%0-9, ]*)\)"
 )
 _TYPE_PARTS = re.compile(
@@ -154,12 +154,12 @@ class _Reader:
             elif line.startswith("input "):
                 inputs += self._define(values, line.removeprefix("input "))
             elif line.startswith("output "):
-                outputs.append(int(line.removeprefix("output %")))
+                outputs.append(self._id(line.removeprefix("output "), "output"))
             elif const := _CONST.fullmatch(line):
                 self._define(values, const["value"], const["digest"])
             elif state := _STATE.fullmatch(line):
                 (before,) = self._define(values, state["value"])
-                states.append(State(before, int(state["after"]), state["digest"]))
+                states.append(State(before, self._number(state["after"]), state["digest"]))
             elif node := _NODE.fullmatch(line):
                 nodes.append(self._node(values, node))
             else:
@@ -167,7 +167,7 @@ class _Reader:
         if sorted(values) != list(range(len(values))):
             raise self.fail("value ids are not 0, 1, 2, ...")
         return Graph(
-            json.loads(match[1]),
+            self._name(match[1]),
             tuple(values[index] for index in range(len(values))),
             tuple(nodes),
             tuple(inputs),
@@ -185,10 +185,10 @@ class _Reader:
             if not match:
                 raise self.fail(f"expected a value, got {text[position : position + 60]!r}")
             position = match.end()
-            index = int(match["id"])
+            index = self._number(match["id"])
             if index in values:
                 raise self.fail(f"%{index} is defined twice")
-            values[index] = Value(json.loads(match["name"]), self._type(match["type"]), digest)
+            values[index] = Value(self._name(match["name"]), self._type(match["type"]), digest)
             ids.append(index)
         return ids
 
@@ -210,18 +210,31 @@ class _Reader:
         return TensorType(dtype, shape, quant)
 
     def _node(self, values: dict[int, Value], match: re.Match[str]) -> Node:
-        inputs = tuple(
-            None if part.strip() == "-" else int(part.strip().removeprefix("%"))
-            for part in match["inputs"].split(",")
-            if part.strip()
-        )
+        parts = [part.strip() for part in match["inputs"].split(",")] if match["inputs"].strip() else []
+        inputs = tuple(None if part == "-" else self._id(part, "input") for part in parts)
         attrs = self._attrs(match["attrs"])
-        return Node(json.loads(match["name"]), attrs, inputs, tuple(self._define(values, match["outputs"])))
+        return Node(self._name(match["name"]), attrs, inputs, tuple(self._define(values, match["outputs"])))
+
+    def _name(self, text: str) -> str:
+        try:
+            return str(json.loads(text))
+        except ValueError:
+            raise self.fail(f"cannot read the name {text[:60]}") from None
+
+    def _number(self, digits: str) -> int:
+        if len(digits) > 9:
+            raise self.fail(f"cannot read the value id {digits[:60]!r}")
+        return int(digits)
+
+    def _id(self, text: str, what: str) -> int:
+        if not re.fullmatch(r"%[0-9]+", text):
+            raise self.fail(f"cannot read the {what} {text[:60]!r}")
+        return self._number(text[1:])
 
     def _attrs(self, text: str) -> Attrs:
         try:
             call = ast.parse(text, mode="eval").body
-        except SyntaxError:
+        except (SyntaxError, ValueError):
             raise self.fail(f"cannot read the attributes {text[:60]!r}") from None
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
             raise self.fail(f"cannot read the attributes {text[:60]!r}")
@@ -244,7 +257,7 @@ class _Reader:
                 return members[node.attr]
         try:
             return ast.literal_eval(node)
-        except ValueError:
+        except (TypeError, ValueError):
             raise self.fail(f"cannot read the attribute {ast.unparse(node)!r}") from None
 
 

@@ -45,13 +45,15 @@ class Site(Generic[A]):
 class Constraint(Generic[A]):
     """One limit of support. ``holds`` is asked at import; ``doc`` also makes docs/SUPPORTED_OPS.md.
 
-    ``got`` tells the offending figure for the message.
+    ``got`` tells the offending figure for the message. The constraints behind a ``gate`` rely on it: they
+    are not asked where it does not hold.
     """
 
     doc: str
     holds: Callable[[Site[A]], bool]
     got: Callable[[Site[A]], str]
     remedy: str
+    gate: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tinydeploy.errors import Gap, GraphError
-from tinydeploy.ir import Graph
+from tinydeploy.ir import Graph, TensorType
 from tinydeploy.ir import verify as verify_structure
 from tinydeploy.ops import OPS
 from tinydeploy.ops.base import AnySite, site_of
@@ -18,11 +18,19 @@ def verify(graph: Graph) -> None:
             raise GraphError("unknown operator", where=where)
         site = site_of(graph, index)
         check_operands(site, where)
-        inferred = OPS[node.op].infer(site)
+        inferred = _inferred(site, where)
         got = tuple((type_.dtype, type_.shape) for type_ in site.outputs)
         wanted = tuple((type_.dtype, type_.shape) for type_ in inferred)
         if got != wanted:
             raise GraphError(f"outputs are {_text(got)}, the inputs imply {_text(wanted)}", where=where)
+
+
+def _inferred(site: AnySite, where: str) -> tuple[TensorType, ...]:
+    try:
+        return OPS[type(site.attrs).__name__].infer(site)
+    except (ArithmeticError, LookupError, ValueError) as error:
+        given = ", ".join("nothing" if type_ is None else str(list(type_.shape)) for type_ in site.inputs)
+        raise GraphError(f"the operator cannot take inputs of the shapes {given}", where=where) from error
 
 
 def check_operands(site: AnySite, where: str) -> None:
@@ -35,17 +43,16 @@ def check_operands(site: AnySite, where: str) -> None:
 
 
 def gaps(site: AnySite) -> tuple[Gap, ...]:
-    """Everything about a node that its operator does not support."""
-    return tuple(
-        Gap(
-            site.name,
-            type(site.attrs).__name__,
-            f"needed: {constraint.doc}; got {constraint.got(site)}",
-            constraint.remedy,
-        )
-        for constraint in OPS[type(site.attrs).__name__].constraints
-        if not constraint.holds(site)
-    )
+    """Everything about a node that its operator does not support; nothing behind a broken gate."""
+    op = type(site.attrs).__name__
+    found: list[Gap] = []
+    for constraint in OPS[op].constraints:
+        if not constraint.holds(site):
+            reason = f"needed: {constraint.doc}; got {constraint.got(site)}"
+            found.append(Gap(site.name, op, reason, constraint.remedy))
+            if constraint.gate:
+                break
+    return tuple(found)
 
 
 def _text(types: tuple[tuple[object, tuple[int, ...]], ...]) -> str:

@@ -10,7 +10,14 @@ import numpy as np
 from tinydeploy.fixed_point import Rounding
 from tinydeploy.ir import Array, Attrs, TensorType
 from tinydeploy.ops.base import Constraint, Operator, Site
-from tinydeploy.ops.convolution import dot_constraints, image_constraints, output_shape, requantized, windows
+from tinydeploy.ops.convolution import (
+    dot_constraints,
+    image_constraints,
+    kernel_constraints,
+    output_shape,
+    requantized,
+    windows,
+)
 from tinydeploy.ops.quantized import Activation, quant_of
 from tinydeploy.ops.window import Pair, padded, tap
 
@@ -61,6 +68,7 @@ OP = Operator(
     macs=_macs,
     constraints=(
         *image_constraints(),
+        *kernel_constraints(),
         Constraint(
             "the weights have as many input channels as the data (no groups)",
             lambda site: site.input(0).shape[-1] == site.input(1).shape[-1],

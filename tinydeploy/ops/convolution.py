@@ -16,9 +16,13 @@ from tinydeploy.ops.quantized import (
     activation_limits,
     describe,
     int8_activations,
+    is_int8,
     quant_of,
 )
 from tinydeploy.ops.window import Pair, Window
+
+MAX_BORDER = 1 << 20
+"""Elements that padding may add to an image; far above any real model, it keeps references affordable."""
 
 
 class WindowAttrs(Protocol):
@@ -79,6 +83,13 @@ def dot_constraints(channel_axis: int) -> tuple[AnyConstraint, ...]:
             and not any(weights.quant.zero_points)
         )
 
+    def weights_got(site: AnySite) -> str:
+        weights = site.input(1)
+        faults = "" if site.constant(1) is not None else ", not constant"
+        if weights.quant is not None and any(weights.quant.zero_points):
+            faults += ", with zero points that are not 0"
+        return describe(weights) + faults
+
     def bias_fits(site: AnySite) -> bool:
         channels = site.input(1).shape[channel_axis]
         if not site.has(2):
@@ -92,19 +103,28 @@ def dot_constraints(channel_axis: int) -> tuple[AnyConstraint, ...]:
             return 0
         return accumulator_peak(weights, channel_axis, site.constant(2), input_quant.zero_point)
 
+    def scaled_sum_fits(site: AnySite) -> bool:
+        if not (is_int8(site.input(0)) and is_int8(site.outputs[0])):
+            return True
+        _, shifts = accumulator_factors(site.input(0), site.input(1), site.outputs[0])
+        left = max(0, int(shifts.max()))
+        return left <= 30 and peak(site) << left <= INT32_MAX
+
     return (
-        int8_activations(0),
+        int8_activations(0, gate=False),
         Constraint(
             "weights are constant int8, symmetric, with one scale per tensor or per output channel",
             weights_fit,
-            lambda site: describe(site.input(1)),
+            weights_got,
             "convert the model with full int8 quantization",
+            gate=True,
         ),
         Constraint(
             "the bias is absent or a constant int32 per output channel",
             bias_fits,
             lambda site: describe(site.input(2)) if site.has(2) else "nothing",
             "convert the model with full int8 quantization",
+            gate=True,
         ),
         Constraint(
             "no sum of products and bias can leave 32 bits",
@@ -112,16 +132,49 @@ def dot_constraints(channel_axis: int) -> tuple[AnyConstraint, ...]:
             lambda site: f"a sum of up to {peak(site)}",
             "split the layer, or quantize its input more coarsely",
         ),
+        Constraint(
+            "the output's scale is not so small that a sum, brought to it, leaves 32 bits",
+            scaled_sum_fits,
+            lambda site: f"output scale {quant_of(site.outputs[0]).scale:g}",
+            "calibrate the output's range on real data",
+        ),
     )
 
 
 def image_constraints() -> tuple[AnyConstraint, ...]:
-    """Limits of operators on NHWC images."""
+    """Limits of operators with a padded window on NHWC images."""
+
+    def border(site: AnySite) -> int:
+        _, height, width, channels = site.input(0).shape
+        (top, bottom), (left, right) = site.attrs.padding
+        return int(((height + top + bottom) * (width + left + right) - height * width) * channels)
+
     return (
         Constraint(
             "the input is an image [1, H, W, C]",
             lambda site: len(site.input(0).shape) == 4 and site.input(0).shape[0] == 1,
             lambda site: str(list(site.input(0).shape)),
             "set the batch to 1 in the converter",
+            gate=True,
+        ),
+        Constraint(
+            f"padding adds at most {MAX_BORDER:,} elements to the image",
+            lambda site: border(site) <= MAX_BORDER,
+            lambda site: f"{border(site):,} elements, padding {site.attrs.padding}",
+            "use a smaller window or dilation",
+            gate=True,
+        ),
+    )
+
+
+def kernel_constraints() -> tuple[AnyConstraint, ...]:
+    """Limits of the weights' shape."""
+    return (
+        Constraint(
+            "the weights have 4 dimensions",
+            lambda site: len(site.input(1).shape) == 4,
+            lambda site: str(list(site.input(1).shape)),
+            "repair the model",
+            gate=True,
         ),
     )

@@ -9,7 +9,14 @@ import numpy as np
 from tinydeploy.fixed_point import Rounding
 from tinydeploy.ir import Array, Attrs, TensorType
 from tinydeploy.ops.base import Constraint, Operator, Site
-from tinydeploy.ops.convolution import dot_constraints, image_constraints, output_shape, requantized, windows
+from tinydeploy.ops.convolution import (
+    dot_constraints,
+    image_constraints,
+    kernel_constraints,
+    output_shape,
+    requantized,
+    windows,
+)
 from tinydeploy.ops.quantized import Activation, quant_of
 from tinydeploy.ops.window import Pair, padded, tap
 
@@ -65,6 +72,7 @@ OP = Operator(
     macs=_macs,
     constraints=(
         *image_constraints(),
+        *kernel_constraints(),
         Constraint(
             "the output channels are a multiple of the input channels",
             lambda site: site.input(1).shape[0] == 1 and site.input(1).shape[3] % site.input(0).shape[3] == 0,

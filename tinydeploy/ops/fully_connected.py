@@ -69,6 +69,7 @@ OP = Operator(
             _rows_are_whole,
             lambda site: f"weights {list(site.input(1).shape)}, data {list(site.input(0).shape)}",
             "repair the model",
+            gate=True,
         ),
         *dot_constraints(channel_axis=0),
     ),

@@ -7,7 +7,7 @@ from enum import Enum
 
 import numpy as np
 
-from tinydeploy.fixed_point import Int64, quantize_multiplier, quantize_multipliers
+from tinydeploy.fixed_point import INT32_MAX, Int64, quantize_multipliers
 from tinydeploy.ir import Array, DType, Quant, TensorType
 from tinydeploy.ops.base import AnyConstraint, AnySite, Constraint
 
@@ -45,31 +45,29 @@ def activation_limits(activation: Activation, output: TensorType) -> tuple[int, 
     quant = quant_of(output)
     low, high = output.dtype.limits
     lower, upper = activation.bounds
-    scale = np.float32(quant.scale)
     if math.isfinite(lower):
-        low = max(low, quant.zero_point + _round_away(float(np.float32(lower) / scale)))
+        low = max(low, quant.zero_point + _steps(lower, quant.scale))
     if math.isfinite(upper):
-        high = min(high, quant.zero_point + _round_away(float(np.float32(upper) / scale)))
+        high = min(high, quant.zero_point + _steps(upper, quant.scale))
     return low, high
 
 
-def _round_away(value: float) -> int:
-    return math.floor(abs(value) + 0.5) * (1 if value >= 0 else -1)
+def _steps(real: float, scale: float) -> int:
+    """``real / scale`` in float32, rounded with ties away from zero, and cut to 32 bits."""
+    with np.errstate(over="ignore"):
+        value = float(np.float32(real) / np.float32(scale))
+    size = math.floor(min(abs(value), float(INT32_MAX)) + 0.5)
+    return size if value >= 0 else -size
 
 
 def accumulator_factors(input_: TensorType, weights: TensorType, output: TensorType) -> tuple[Int64, Int64]:
     """(multiplier, shift) from accumulator to output steps, one per channel or a single one.
 
-    Per-channel scales are multiplied in float64, a per-tensor pair in float32: TFLite does so, and the
-    31-bit multiplier shows the difference.
+    The scales are multiplied in float64, as TFLite Micro does per channel and per tensor; the 31-bit
+    multiplier shows the difference to float32.
     """
     scale_in, scale_out = quant_of(input_).scale, quant_of(output).scale
-    weight_quant = quant_of(weights)
-    if weight_quant.per_tensor:
-        product = float(np.float32(scale_in) * np.float32(weight_quant.scale))
-        multiplier, shift = quantize_multiplier(product / scale_out)
-        return np.array([multiplier], np.int64), np.array([shift], np.int64)
-    return quantize_multipliers([scale_in * scale / scale_out for scale in weight_quant.scales])
+    return quantize_multipliers([scale_in * scale / scale_out for scale in quant_of(weights).scales])
 
 
 def accumulator_peak(weights: Array, channel_axis: int, bias: Array | None, zero_point: int) -> int:
@@ -89,7 +87,7 @@ def is_int8(type_: TensorType | None) -> bool:
     )
 
 
-def int8_activations(*inputs: int) -> AnyConstraint:
+def int8_activations(*inputs: int, gate: bool = True) -> AnyConstraint:
     """The given inputs and all outputs are int8 with one scale each."""
 
     def types(site: AnySite) -> list[TensorType | None]:
@@ -100,6 +98,7 @@ def int8_activations(*inputs: int) -> AnyConstraint:
         lambda site: all(map(is_int8, types(site))),
         lambda site: ", ".join(describe(type_) for type_ in types(site)),
         "convert the model with full int8 quantization",
+        gate,
     )
 
 

@@ -73,6 +73,13 @@ OP = Operator(
     constraints=(
         int8_activations(0),
         Constraint(
+            "the input has at least one dimension",
+            lambda site: len(site.input(0).shape) > 0,
+            lambda site: "a single number",
+            "remove the operator: its result is a constant",
+            gate=True,
+        ),
+        Constraint(
             "the output has scale 1/256 and zero point -128",
             lambda site: site.outputs[0].quant == Quant((1 / 256,), (-128,)),
             lambda site: str(site.outputs[0].quant),

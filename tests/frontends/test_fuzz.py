@@ -1,0 +1,47 @@
+"""2,000 broken files: each loads to a graph that verifies, or is refused in words; never slow, never large.
+
+Seeds, mutations and limits are in ``fuzz_worker`` and ``mutations``; a failure names its seed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+from tests.frontends.fuzz_worker import FILES, MEMORY_BYTES
+
+ROOT = Path(__file__).resolve().parents[2]
+SHARDS = 2
+
+
+def test_broken_files_are_refused_in_words() -> None:
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.frontends.fuzz_worker", str(shard), str(SHARDS)],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for shard in range(SHARDS)
+    ]
+    counts: Counter[str] = Counter()
+    for worker in workers:
+        output, errors = worker.communicate(timeout=120)
+        assert worker.returncode == 0, f"{output}\n{errors}"
+        *broken, summary = [json.loads(line) for line in output.splitlines()]
+        assert broken == []
+        assert summary["peak_bytes"] < MEMORY_BYTES
+        counts.update(summary["counts"])
+    structural = counts.pop("structural")
+    assert structural >= FILES // 2
+    assert sum(counts.values()) == FILES
+    # All ends are met, so the mutations are neither harmless nor all fatal.
+    assert counts["ModelError"] > 500
+    assert counts["UnsupportedError"] > 20
+    assert counts["loaded and ran"] > 100

@@ -1,0 +1,276 @@
+"""For every operator a sound node, nodes that break each limit of support, and shapes it cannot take."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tinydeploy.ir import Array, Attrs, DType, Quant, TensorType
+from tinydeploy.ops import AnySite, Site
+from tinydeploy.ops.add import Add
+from tinydeploy.ops.average_pool_2d import AveragePool2D
+from tinydeploy.ops.conv_2d import Conv2D
+from tinydeploy.ops.depthwise_conv_2d import DepthwiseConv2D
+from tinydeploy.ops.fully_connected import FullyConnected
+from tinydeploy.ops.reshape import Reshape
+from tinydeploy.ops.softmax import Softmax
+
+
+def int8(*shape: int, scale: float = 0.5, zero: int = 0) -> TensorType:
+    return TensorType(DType.INT8, shape, Quant((scale,), (zero,)))
+
+
+def float32(*shape: int) -> TensorType:
+    return TensorType(DType.FLOAT32, shape)
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A node that one constraint refuses: its ``doc`` begins with ``doc``, its figure is ``got``."""
+
+    doc: str
+    got: str
+    site: AnySite
+
+
+@dataclass(frozen=True)
+class Case:
+    """A sound node, arrays for its inputs that are not constant, and what it makes of them."""
+
+    site: AnySite
+    data: tuple[Array, ...]
+    result: Array
+    macs: int
+    broken: tuple[Broken, ...] = ()
+    impossible: tuple[AnySite, ...] = field(default=())
+
+
+def site(attrs: Attrs, inputs: tuple[TensorType | None, ...], output: TensorType) -> AnySite:
+    return Site("n", attrs, inputs, (output,), (None,) * len(inputs))
+
+
+def dot(attrs: Attrs, data: TensorType, weights: Array, bias: Array | None, output: TensorType) -> AnySite:
+    """An operator with weights of scale 0.25 and a bias."""
+    types = [data, int8(*weights.shape, scale=0.25)]
+    constants: list[Array | None] = [None, weights]
+    if bias is not None:
+        types.append(TensorType(DType.INT32, bias.shape))
+        constants.append(bias)
+    return Site("n", attrs, tuple(types), (output,), tuple(constants))
+
+
+def with_input(sound: AnySite, index: int, type_: TensorType, array: Array | None = None) -> AnySite:
+    inputs, constants = list(sound.inputs), list(sound.constants)
+    inputs[index], constants[index] = type_, array
+    return dataclasses.replace(sound, inputs=tuple(inputs), constants=tuple(constants))
+
+
+def with_output(sound: AnySite, type_: TensorType) -> AnySite:
+    return dataclasses.replace(sound, outputs=(type_,))
+
+
+ACTIVATIONS = "activations are int8 with one scale and zero point per tensor"
+
+
+def dot_limits(sound: AnySite) -> tuple[Broken, ...]:
+    weights, output = sound.input(1), sound.outputs[0]
+    huge = np.full(sound.input(2).shape, 2**31 - 1, np.int32)
+    return (
+        Broken(ACTIVATIONS, "float32[", with_output(sound, float32(*output.shape))),
+        Broken(
+            "weights are constant int8, symmetric", "per tensor, not constant", with_input(sound, 1, weights)
+        ),
+        Broken(
+            "weights are constant int8, symmetric",
+            "per tensor, with zero points that are not 0",
+            with_input(sound, 1, int8(*weights.shape, zero=3), sound.constant(1)),
+        ),
+        Broken(
+            "weights are constant int8, symmetric",
+            "float32[",
+            with_input(sound, 1, float32(*weights.shape), np.full(weights.shape, np.nan, np.float32)),
+        ),
+        Broken("the bias is absent or a constant int32", "float32[", with_input(sound, 2, float32(1))),
+        Broken(
+            "no sum of products and bias can leave 32 bits",
+            "a sum of up to 2147",
+            with_input(sound, 2, sound.input(2), huge),
+        ),
+        Broken(
+            "the output's scale is not so small",
+            "output scale 1e-09",
+            with_output(sound, int8(*output.shape, scale=1e-9)),
+        ),
+    )
+
+
+def image_limits(sound: AnySite, padded: Attrs) -> tuple[Broken, ...]:
+    shape = sound.input(0).shape
+    return (
+        Broken("the input is an image [1, H, W, C]", "[2, ", with_input(sound, 0, int8(2, *shape[1:]))),
+        Broken(
+            "the input is an image [1, H, W, C]", str(list(shape[1:])), with_input(sound, 0, int8(*shape[1:]))
+        ),
+        Broken(
+            "padding adds at most 1,048,576 elements",
+            "elements, padding ((",
+            dataclasses.replace(sound, attrs=padded),
+        ),
+    )
+
+
+FAR = ((2000, 2000), (2000, 2000))
+IMAGE = np.arange(8, dtype=np.int8).reshape(1, 2, 2, 2)
+
+_CONV = dot(
+    Conv2D(),
+    int8(1, 2, 2, 2, zero=1),
+    np.array([[[[1, 2]]], [[[-1, 3]]], [[[0, 0]]]], np.int8),
+    np.array([0, 4, -6], np.int32),
+    int8(1, 2, 2, 3, scale=0.125),
+)
+_DEPTHWISE = dot(
+    DepthwiseConv2D(),
+    int8(1, 2, 2, 2, zero=1),
+    np.array([[[[1, 2, 3, -1]]]], np.int8),
+    np.array([0, 1, 2, 3], np.int32),
+    int8(1, 2, 2, 4, scale=0.125),
+)
+_DENSE = dot(
+    FullyConnected(),
+    int8(2, 3, zero=1),
+    np.array([[1, 2, 3], [0, -1, 0]], np.int8),
+    np.array([1, -1], np.int32),
+    int8(2, 2, scale=0.125),
+)
+_POOL = site(AveragePool2D((2, 2), (1, 1)), (int8(1, 2, 2, 2),), int8(1, 1, 1, 2))
+_ADD = site(Add(), (int8(1, 3), int8(1, 3, scale=1.0)), int8(1, 3))
+_RESHAPE = site(Reshape((4, 2)), (int8(1, 2, 2, 2),), int8(4, 2))
+_SOFTMAX = site(Softmax(), (int8(1, 4, scale=1.0),), int8(1, 4, scale=1 / 256, zero=-128))
+
+CASES: dict[str, Case] = {
+    "Conv2D": Case(
+        _CONV,
+        (IMAGE,),
+        np.array([[[[-1, 5, -6], [5, 9, -6]], [[11, 13, -6], [17, 17, -6]]]], np.int8),
+        24,
+        (
+            *image_limits(_CONV, Conv2D(padding=FAR)),
+            Broken("the weights have 4 dimensions", "[6]", with_input(_CONV, 1, int8(6))),
+            Broken(
+                "the weights have as many input channels", "2 of 4", with_input(_CONV, 0, int8(1, 2, 2, 4))
+            ),
+            *dot_limits(_CONV),
+        ),
+        (with_input(_CONV, 0, int8(2, 2)), with_input(_CONV, 1, int8(6))),
+    ),
+    "DepthwiseConv2D": Case(
+        _DEPTHWISE,
+        (IMAGE,),
+        np.array(
+            [[[[-1, -1, 2, 3], [1, 3, 8, 1]], [[3, 7, 14, -1], [5, 11, 20, -3]]]],
+            np.int8,
+        ),
+        16,
+        (
+            *image_limits(_DEPTHWISE, DepthwiseConv2D(padding=FAR)),
+            Broken("the weights have 4 dimensions", "[4]", with_input(_DEPTHWISE, 1, int8(4))),
+            Broken(
+                "the output channels are a multiple of the input channels",
+                "4 from 3",
+                with_input(_DEPTHWISE, 0, int8(1, 2, 2, 3)),
+            ),
+            *dot_limits(_DEPTHWISE),
+        ),
+        (with_input(_DEPTHWISE, 0, int8(1, 4)),),
+    ),
+    "FullyConnected": Case(
+        _DENSE,
+        (np.array([[1, 2, 3], [0, 0, 0]], np.int8),),
+        np.array([[9, -2], [-5, 0]], np.int8),
+        12,
+        (
+            Broken(
+                "the weights are [N, K]", "weights [2, 3], data [2, 5]", with_input(_DENSE, 0, int8(2, 5))
+            ),
+            Broken("the weights are [N, K]", "weights [6], data [2, 3]", with_input(_DENSE, 1, int8(6))),
+            *dot_limits(_DENSE),
+        ),
+        (with_input(_DENSE, 1, int8()),),
+    ),
+    "AveragePool2D": Case(
+        _POOL,
+        (IMAGE,),
+        np.array([[[[3, 4]]]], np.int8),
+        0,
+        (
+            *image_limits(_POOL, AveragePool2D((2, 2), (1, 1), FAR)),
+            Broken(
+                ACTIVATIONS, "int8[1, 2, 2, 2] per tensor, float32[", with_output(_POOL, float32(1, 1, 1, 2))
+            ),
+            Broken(
+                "input and output have the same scale and zero point",
+                "Quant(",
+                with_output(_POOL, int8(1, 1, 1, 2, zero=1)),
+            ),
+            Broken(
+                "every window meets at least one element of the data",
+                "size (2, 2), padding ((2, 0), (0, 0))",
+                dataclasses.replace(_POOL, attrs=AveragePool2D((2, 2), (1, 1), ((2, 0), (0, 0)))),
+            ),
+        ),
+        (with_input(_POOL, 0, int8(2, 2)),),
+    ),
+    "Add": Case(
+        _ADD,
+        (np.array([[1, 2, -3]], np.int8), np.array([[10, 20, 30]], np.int8)),
+        np.array([[21, 42, 57]], np.int8),
+        0,
+        (
+            Broken(ACTIVATIONS, "float32[1, 3] not quantized", with_input(_ADD, 1, float32(1, 3))),
+            Broken("both inputs have the same shape", "[1, 3] and [3]", with_input(_ADD, 1, int8(3))),
+            Broken(
+                "the output's scale is not so small that a sum of inputs",
+                "output scale 1e-07",
+                with_output(_ADD, int8(1, 3, scale=1e-7)),
+            ),
+        ),
+    ),
+    "Reshape": Case(
+        _RESHAPE,
+        (IMAGE,),
+        np.arange(8, dtype=np.int8).reshape(4, 2),
+        0,
+        (
+            Broken(
+                "the new shape holds as many elements", "[1, 2, 2, 2] to [3]", with_output(_RESHAPE, int8(3))
+            ),
+            Broken(
+                "input and output have the same type and quantization",
+                "Quant(",
+                with_output(_RESHAPE, int8(4, 2, zero=1)),
+            ),
+        ),
+    ),
+    "Softmax": Case(
+        _SOFTMAX,
+        (np.array([[0, 0, 0, -100]], np.int8),),
+        np.array([[-43, -43, -43, -128]], np.int8),
+        0,
+        (
+            Broken(ACTIVATIONS, "float32[1, 4] not quantized", with_input(_SOFTMAX, 0, float32(1, 4))),
+            Broken(
+                "the input has at least one dimension", "a single number", with_input(_SOFTMAX, 0, int8())
+            ),
+            Broken("the output has scale 1/256", "Quant(", with_output(_SOFTMAX, int8(1, 4))),
+            Broken(
+                "beta times the input's scale is positive, and at least 2**-26",
+                "beta 1e-10, scale 1",
+                dataclasses.replace(_SOFTMAX, attrs=Softmax(beta=1e-10)),
+            ),
+            Broken("a row has at most 4,000 elements", "4001", with_input(_SOFTMAX, 0, int8(1, 4001))),
+        ),
+    ),
+}
