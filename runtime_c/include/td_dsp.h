@@ -26,8 +26,17 @@ static inline uint32_t td_load_word(const void *bytes) {
     return word;
 }
 
-static inline void td_store_word(void *bytes, uint32_t word) {
-    TD_MEMCPY(bytes, &word, sizeof word);
+/* The first `count` of four bytes as a word, the others 0; count 1 to 3. Reads nothing behind them.
+ */
+static inline uint32_t td_load_bytes(const int8_t *bytes, int32_t count) {
+    uint32_t word = (uint8_t)bytes[0];
+    if (count > 1) {
+        word |= (uint32_t)(uint8_t)bytes[1] << 8;
+    }
+    if (count > 2) {
+        word |= (uint32_t)(uint8_t)bytes[2] << 16;
+    }
+    return word;
 }
 
 /* Bytes 0 and 2 as two signed halfwords (SXTB16). */

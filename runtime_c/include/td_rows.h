@@ -23,6 +23,20 @@ static inline int32_t td_rows_up_to(int32_t end, int32_t rows) {
     return end < rows ? end : rows;
 }
 
+/* Copies the pixels under one line of a window to `to`: `taps` pixels of `channels` bytes,
+ * `dilation` apart from column `left` on; those outside the row are filled with `zero_point`. */
+static inline void td_copy_taps(int8_t *to, const int8_t *row, int32_t left, int32_t width,
+                                int32_t taps, int32_t dilation, int32_t channels,
+                                int32_t zero_point) {
+    for (int32_t tap = 0; tap < taps; ++tap) {
+        const int32_t column = left + tap * dilation;
+        const int inside = (uint32_t)column < (uint32_t)width;
+        for (int32_t c = 0; c < channels; ++c) {
+            *to++ = inside ? row[column * channels + c] : (int8_t)zero_point;
+        }
+    }
+}
+
 /* Which taps of a window lie inside a row of `width` pixels: [td_first_tap, td_end_tap). The window
  * starts at column `left`, which may lie outside. */
 static inline int32_t td_first_tap(int32_t left, int32_t dilation, int32_t taps) {

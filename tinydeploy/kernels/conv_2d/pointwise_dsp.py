@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from tinydeploy.ir import Array
 from tinydeploy.kernels.base import (
     Banded,
     CType,
@@ -19,6 +16,7 @@ from tinydeploy.kernels.base import (
     constant,
 )
 from tinydeploy.kernels.conv_2d.scalar import bands, is_flat
+from tinydeploy.kernels.dsp import interleave, words_of
 from tinydeploy.kernels.image import image_access, image_result, shape_text, window_text
 from tinydeploy.kernels.requantize import Requantize, fold, is_supported
 from tinydeploy.kernels.targets import Feature, Target
@@ -26,18 +24,22 @@ from tinydeploy.ops import AnySite
 from tinydeploy.ops.conv_2d import Conv2D
 from tinydeploy.ops.convolution import windows
 
+GROUP = 2
+"""Channels whose weights are read together."""
+
 INSTRUCTIONS_PER_MAC = 1.3
 INSTRUCTIONS_PER_OUTPUT = 14
 
 
 @dataclass(frozen=True, slots=True)
 class PointwiseParams(Params):
-    """``step`` is the distance in bytes from one input pixel to the next one that is read."""
+    """``step`` is the distance in bytes between input pixels that are read, ``words`` those of one pixel."""
 
     pixels: int
     step: int
     channels_in: int
     channels_out: int
+    words: int
     requantize: Requantize
 
 
@@ -45,20 +47,6 @@ def _applies(site: AnySite, target: Target) -> bool:
     vertical, horizontal = windows(site)
     one_tap = all(w.size == 1 and w.before == 0 and w.after == 0 for w in (vertical, horizontal))
     return target.has(Feature.DSP) and one_tap and is_supported(site)
-
-
-def pack(weights: Array) -> Array:
-    """[C_out, C_in] to a stream: for each pair of channels, words of 4 weights of one, then of the other.
-
-    Rows are filled with zeros to a multiple of 4.
-    """
-    channels_out, channels_in = weights.shape
-    words = -(-channels_in // 4)
-    filled = np.zeros((channels_out, words * 4), np.int8)
-    filled[:, :channels_in] = weights
-    pairs = channels_out // 2
-    stream = filled[: 2 * pairs].reshape(pairs, 2, words, 4).transpose(0, 2, 1, 3).reshape(-1)
-    return np.concatenate([stream, filled[2 * pairs :].reshape(-1)])
 
 
 def _make(site: AnySite, knobs: Knobs) -> Kernel:
@@ -70,7 +58,7 @@ def _make(site: AnySite, knobs: Knobs) -> Kernel:
     if weights is None:
         raise ValueError(f"{site.name}: weights are not constant")
     folded = fold(site, channel_axis=0)
-    packed = pack(weights.reshape(channels_out, channels_in))
+    packed = interleave(weights.reshape(channels_out, channels_in), GROUP)
     outputs = site.outputs[0].elements
     return Kernel(
         instance=Instance(
@@ -80,6 +68,7 @@ def _make(site: AnySite, knobs: Knobs) -> Kernel:
                 step=horizontal.stride * channels_in,
                 channels_in=channels_in,
                 channels_out=channels_out,
+                words=words_of(channels_in),
                 requantize=folded.params,
             ),
         ),
@@ -91,7 +80,7 @@ def _make(site: AnySite, knobs: Knobs) -> Kernel:
         result=image_result(site),
         constants=(constant("weights", CType.INT8, Kind.WEIGHTS, packed), *folded.constants),
         scalars=folded.scalars,
-        scratch_bytes=2 * 2 * 4 * -(-channels_in // 4),
+        scratch_bytes=2 * 2 * 4 * words_of(channels_in),
         cost_instructions=int(outputs * (channels_in * INSTRUCTIONS_PER_MAC + INSTRUCTIONS_PER_OUTPUT)),
     )
 
