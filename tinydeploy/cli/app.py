@@ -12,7 +12,9 @@ from tinydeploy.cli import (
     build_command,
     compile_command,
     console,
+    demo_command,
     doctor,
+    flash_command,
     inspect_command,
     profile_command,
     run_command,
@@ -45,11 +47,13 @@ def _root(
     """From a trained network to proved, bit-exact, self-contained C on a microcontroller."""
 
 
+app.command("demo")(demo_command.demo)
 app.command("inspect")(inspect_command.inspect)
 app.command("compile")(compile_command.compile_)
 app.command("run")(run_command.run)
 app.command("verify")(verify_command.verify)
 app.command("build")(build_command.build)
+app.command("flash")(flash_command.flash)
 app.command("profile")(profile_command.profile)
 app.command("boards")(boards_command.boards)
 app.command("doctor")(doctor.doctor)

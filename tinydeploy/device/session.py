@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tinydeploy.boards import Board
+from tinydeploy.emulate import start_emulator
 from tinydeploy.errors import TinyDeployError
+from tinydeploy.flash import flash_board
 from tinydeploy.rpc import Client
 
 
@@ -27,9 +29,6 @@ def connect(source: Source, elf: Path | None) -> Iterator[Client]:
 
     Raises TinyDeployError where the board cannot be reached, with what to do.
     """
-    from tinydeploy.emulate import start_emulator
-    from tinydeploy.flash import flash_board
-
     if source.emulate:
         if source.port is not None:
             raise TinyDeployError("--emulate and --port are both given", fix="Give one of them")

@@ -1,0 +1,81 @@
+/* Firmware that serves one model over the serial line. */
+#include "td_cpu.h"
+
+#include "td_app.h"
+#include "td_board.h"
+#include "td_board_config.h"
+#include "td_internal.h"
+#include "td_rpc.h"
+
+_Static_assert(TD_UART_RING_BYTES >= TD_RPC_FRAME_BYTES(TD_APP_PAYLOAD_BYTES),
+               "the ring must hold a frame that arrives while the model runs");
+
+static uint8_t td_app_buffer[TD_RPC_BUFFER_BYTES(TD_APP_PAYLOAD_BYTES)];
+static td_state td_app_state;
+static td_rpc td_app_rpc;
+
+static size_t td_app_read(void *context, uint8_t *bytes, size_t capacity) {
+    (void)context;
+    return td_uart_read(bytes, capacity);
+}
+
+static void td_app_write(void *context, const uint8_t *bytes, size_t size) {
+    (void)context;
+    td_uart_write(bytes, size);
+}
+
+static uint64_t td_app_counter(void *context) {
+    (void)context;
+    return td_counter();
+}
+
+static void td_app_reset(void *context) {
+    (void)context;
+    td_restart();
+}
+
+#if TD_RPC_LEVEL >= TD_RPC_DEBUG
+/* The chip's memories and peripherals; anything else would end in a fault. */
+static bool td_app_memory_allowed(void *context, uintptr_t address, size_t size, bool write) {
+    (void)context;
+    for (size_t i = 0u; i < TD_RANGE_COUNT; i++) {
+        const td_range *range = &td_ranges[i];
+        if (address >= range->start && address - range->start <= range->size &&
+            size <= range->size - (address - range->start)) {
+            return range->writable || !write;
+        }
+    }
+    return false;
+}
+#endif
+
+void td_app_main(void) {
+    static td_rpc_config config = {
+        .state = &td_app_state,
+        .arena = td_app_arena,
+        .arena_bytes = TD_APP_ARENA_BYTES,
+        .board = TD_BOARD_NAME,
+        .traced = TD_TRACE != 0,
+        .buffer = td_app_buffer,
+        .buffer_bytes = sizeof td_app_buffer,
+        .payload_bytes = TD_APP_PAYLOAD_BYTES,
+        .read = td_app_read,
+        .write = td_app_write,
+        .counter = td_app_counter,
+        .counts = TD_COUNTER_PER_TICK > 1u ? TD_RPC_COUNTS_INSTRUCTIONS : TD_RPC_COUNTS_CYCLES,
+        .reset = td_app_reset,
+#if TD_RPC_LEVEL >= TD_RPC_DEBUG
+        .memory_allowed = td_app_memory_allowed,
+#endif
+    };
+    config.model = td_app_model;
+    config.counter_hz = TD_COUNTER_PER_TICK > 1u ? 0u : td_clock()->core_hz;
+    if (td_rpc_init(&td_app_rpc, &config) != TD_OK) {
+        return;
+    }
+    for (;;) {
+        if (!td_rpc_poll(&td_app_rpc)) {
+            td_uart_wait();
+        }
+    }
+}

@@ -1,0 +1,7 @@
+/* Boards whose peripherals own their pins. */
+#include "td_cpu.h"
+
+#include "td_internal.h"
+
+void td_pins_init(void) {
+}

@@ -1,0 +1,75 @@
+/* Between startup, drivers and the rendered board data; not for applications. */
+#ifndef TD_INTERNAL_H
+#define TD_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "td_registers.h"
+
+/* A pin that a peripheral drives: `alternate` is the number of its function. */
+typedef struct {
+    uint32_t port; /* base address */
+    uint32_t pin;
+    uint32_t alternate;
+} td_pin;
+
+/* A part of the address space that a debug image may touch. */
+typedef struct {
+    uint32_t start;
+    uint32_t size;
+    bool writable;
+} td_range;
+
+/* Rendered from the chip's and the board's files (td_board_config.c). */
+extern const td_register_step td_clock_steps[];
+extern const td_register_step td_fallback_steps[];
+extern const td_register_step td_enable_steps[];
+extern const td_pin td_pins[];
+extern const td_range td_ranges[];
+
+/* The lowest bytes of the stack, where every access faults; startup sets it up where it can. */
+#define TD_STACK_FENCE_BYTES 256u
+
+/* The linker script's. */
+extern uint8_t td_stack_low[];
+extern uint8_t td_stack_high[];
+extern uint8_t td_data_start[];
+extern uint8_t td_data_end[];
+extern const uint8_t td_data_load[];
+extern uint8_t td_bss_start[];
+extern uint8_t td_bss_end[];
+
+/* core/: what every core of an architecture has. */
+void td_core_init(void);
+void td_core_enable_interrupt(uint32_t number);
+uint32_t td_core_mask(void); /* the earlier state, for td_core_unmask */
+void td_core_unmask(uint32_t state);
+void td_core_wait(void);
+void td_core_halt(void) __attribute__((noreturn));
+void td_core_reset(void) __attribute__((noreturn));
+
+void td_boot(void) __attribute__((noreturn));
+void td_clock_init(void);
+
+/* drivers/uart/: one of them is linked. */
+void td_uart_init(uint32_t clock_hz);
+void td_uart_drain(void);
+void td_uart_isr(void);
+bool td_uart_is_on(void);
+
+/* src/td_uart.c: the driver hands over what it received. */
+void td_uart_received(uint8_t byte);
+
+/* drivers/counter/: one of them is linked. */
+void td_counter_start(void);
+uint64_t td_counter_raw(void);
+
+/* src/td_counter.c: measures what a call of td_counter costs. */
+void td_counter_calibrate(void);
+
+/* drivers/pins/: one of them is linked. */
+void td_pins_init(void);
+
+#endif

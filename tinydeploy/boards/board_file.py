@@ -1,0 +1,88 @@
+"""A board's TOML file, checked, becomes a Board."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tinydeploy.boards.chip_file import load_chip
+from tinydeploy.boards.model import Board, Chip, Clock, EmulatorChoice, Pin, Probe, Uart
+from tinydeploy.boards.toml import Table, read_toml
+from tinydeploy.resources import boards_dir
+
+EMULATORS = ("qemu", "unicorn", "native")
+PROBE_TOOLS = ("openocd",)
+
+
+def load_board_file(file: Path) -> Board:
+    """Read and check a board file and its chip; raises TinyDeployError that names the file and the key."""
+    root = read_toml(file)
+    name = root.identifier("name")
+    chip = load_chip(_chip_path(root))
+    board = Board(
+        name=name,
+        title=root.title("title"),
+        chip=chip,
+        path=file,
+        tier=root.integer("tier", low=1, high=3),
+        aliases=root.identifiers("aliases"),
+        clock=_clock(root, chip),
+        uart=None if chip.is_host else _uart(root.table("uart"), chip),
+        pins=tuple(_pin(table, chip) for table in root.tables("pin")),
+        probe=_probe(root.table("probe")) if root.has("probe") else None,
+        emulators=tuple(_emulator(table) for table in root.tables("emulator")),
+    )
+    root.finish()
+    return board
+
+
+def _chip_path(root: Table) -> Path:
+    """A chip beside the board's file (``chips/NAME.toml``, ``NAME.toml``) wins over one of the package."""
+    name = root.identifier("chip")
+    here = root.file.parent
+    candidates = [
+        here / "chips" / f"{name}.toml",
+        here / f"{name}.toml",
+        boards_dir() / "chips" / f"{name}.toml",
+    ]
+    for path in candidates:
+        if path.is_file() and path != root.file:
+            return path
+    known = ", ".join(sorted(path.stem for path in (boards_dir() / "chips").glob("*.toml")))
+    raise root.error("chip", f"no chip {name!r}. Known: {known}", fix=f"Write {candidates[0]}")
+
+
+def _clock(root: Table, chip: Chip) -> Clock | None:
+    if not root.has("clock"):
+        return None
+    name = root.choice("clock", tuple(clock.name for clock in chip.clocks))
+    return next(clock for clock in chip.clocks if clock.name == name)
+
+
+def _uart(table: Table, chip: Chip) -> Uart:
+    receivers = tuple(block.name for block in chip.blocks if block.irq is not None)
+    uart = Uart(block=table.choice("block", receivers), baud=table.integer("baud", low=300, high=12_000_000))
+    table.finish()
+    return uart
+
+
+def _pin(table: Table, chip: Chip) -> Pin:
+    pin = Pin(
+        port=table.choice("port", tuple(block.name for block in chip.blocks)),
+        pin=table.integer("pin", high=15),
+        alternate=table.integer("alternate", high=15),
+    )
+    table.finish()
+    return pin
+
+
+def _probe(table: Table) -> Probe:
+    probe = Probe(tool=table.choice("tool", PROBE_TOOLS), config=table.title("config"))
+    table.finish()
+    return probe
+
+
+def _emulator(table: Table) -> EmulatorChoice:
+    kind = table.choice("kind", EMULATORS)
+    choice = EmulatorChoice(kind, table.identifier("machine") if kind == "qemu" else "")
+    table.finish()
+    return choice

@@ -1,0 +1,203 @@
+"""What a chip and a board are: frozen data, read from TOML files, the same for every consumer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+
+class Kind(Enum):
+    """What a memory region is made of; code goes to flash, everything that changes to RAM."""
+
+    FLASH = "flash"
+    RAM = "ram"
+
+
+class Action(Enum):
+    """One step of a register table: write the masked bits, or wait until they read back as the value."""
+
+    WRITE = "write"
+    WAIT = "wait"
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A piece of the address space. ``cost`` orders RAM: the cheapest that is large enough holds the arena.
+
+    ``alias`` is a second address of the same bytes, which an emulator maps too.
+    """
+
+    name: str
+    origin: int
+    size: int
+    kind: Kind
+    cost: int = 0
+    alias: int | None = None
+
+    @property
+    def end(self) -> int:
+        return self.origin + self.size
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """An IP block: ``type`` chooses its driver and its emulator model, ``base`` its address.
+
+    ``irq`` is the interrupt that reports received data, ``bus`` the clock domain, ``enable`` the register
+    writes that switch the block's clock on.
+    """
+
+    name: str
+    type: str
+    base: int
+    irq: int | None = None
+    bus: str | None = None
+    enable: tuple[RegisterStep, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterStep:
+    """``value`` under ``mask`` at ``address``; a wait gives up after ``tries`` reads."""
+
+    action: Action
+    address: int
+    mask: int
+    value: int
+    tries: int = 0
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """A way to clock a chip: the steps that reach these rates, and the steps that give up on it.
+
+    ``external_hz`` is the board's oscillator that it needs; 0: none.
+    """
+
+    name: str
+    external_hz: int
+    core_hz: int
+    bus_hz: dict[str, int]
+    steps: tuple[RegisterStep, ...]
+    fallback: tuple[RegisterStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """The block whose register counts time for profiling.
+
+    ``per_tick`` is how many instructions one tick lasts under QEMU's -icount: 1 for a cycle counter.
+    """
+
+    block: str
+    per_tick: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Which region holds what, and how much stack is kept."""
+
+    code: str
+    data: str
+    stack_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A microcontroller. ``cpu`` is a key of the compilers' CPU table, ``interrupts`` the vectors it has.
+
+    ``reset_hz`` is the core and bus clock after reset, and after a fallback to the internal oscillator.
+    """
+
+    name: str
+    title: str
+    cpu: str
+    path: Path
+    reset_hz: int = 0
+    interrupts: int = 0
+    caches: bool = False
+    regions: tuple[Region, ...] = ()
+    layout: Layout | None = None
+    blocks: tuple[Block, ...] = ()
+    clocks: tuple[Clock, ...] = ()
+    counter: Counter | None = None
+
+    @property
+    def is_host(self) -> bool:
+        return self.cpu == "host"
+
+    @property
+    def ram_bytes(self) -> int:
+        return sum(region.size for region in self.regions if region.kind is Kind.RAM)
+
+    @property
+    def flash_bytes(self) -> int:
+        return sum(region.size for region in self.regions if region.kind is Kind.FLASH)
+
+    def region(self, name: str) -> Region:
+        return next(region for region in self.regions if region.name == name)
+
+    def block(self, name: str) -> Block:
+        return next(block for block in self.blocks if block.name == name)
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A pin that a peripheral drives: ``port`` is a block of the chip, ``alternate`` its function number."""
+
+    port: str
+    pin: int
+    alternate: int
+
+
+@dataclass(frozen=True, slots=True)
+class Uart:
+    """The serial line that the host talks to."""
+
+    block: str
+    baud: int
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """How the board is flashed: ``config`` is OpenOCD's own file for it."""
+
+    tool: str
+    config: str
+
+
+@dataclass(frozen=True, slots=True)
+class EmulatorChoice:
+    """An emulator that runs this board's images; ``machine`` is QEMU's name of the machine."""
+
+    kind: str
+    machine: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """A board: a chip with a clock, a serial line, pins and the ways to reach it.
+
+    ``tier`` 1 boards are built and tested on every change; ``emulators`` come best first.
+    """
+
+    name: str
+    title: str
+    chip: Chip
+    path: Path
+    tier: int
+    aliases: tuple[str, ...] = ()
+    clock: Clock | None = None
+    uart: Uart | None = None
+    pins: tuple[Pin, ...] = ()
+    probe: Probe | None = None
+    emulators: tuple[EmulatorChoice, ...] = ()
+
+    @property
+    def is_host(self) -> bool:
+        return self.chip.is_host
+
+    @property
+    def clock_hz(self) -> int:
+        return self.clock.core_hz if self.clock else self.chip.reset_hz

@@ -1,0 +1,5 @@
+"""Our own emulator of whole chips on Unicorn: composed of the IP blocks that the chip's file names."""
+
+from tinydeploy.emulate.chip.emulator import UnicornEmulator
+
+__all__ = ["UnicornEmulator"]

@@ -1,0 +1,110 @@
+"""QEMU as an emulator of boards. An instruction lasts 1 ns of its time, so that firmware counts exactly."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+
+from tinydeploy.boards import Board
+from tinydeploy.emulate.base import Emulator
+from tinydeploy.emulate.line import Line
+from tinydeploy.errors import ToolError
+from tinydeploy.firmware import read_image
+from tinydeploy.toolchain import cpu_spec
+
+_PROGRAMS = {"arm": "qemu-system-arm", "riscv": "qemu-system-riscv32"}
+_CONNECT_S = 30.0
+_POLL_S = 0.05
+_EXIT_S = 5.0
+
+
+def find_qemu(board: Board) -> str | None:
+    """The path of the QEMU that emulates the board's core, or None."""
+    program = _PROGRAMS.get(cpu_spec(board.chip.cpu).arch)
+    return shutil.which(program) if program else None
+
+
+class QemuEmulator(Emulator):
+    """One QEMU process. It connects to a socket of ours before the first instruction: no output is lost."""
+
+    kind = "qemu"
+
+    def __init__(self, board: Board, machine: str) -> None:
+        self.name = f"{board.name} in QEMU"
+        self._machine = machine
+        path = find_qemu(board)
+        if path is None:
+            raise ToolError(
+                f"{_PROGRAMS[cpu_spec(board.chip.cpu).arch]} is not on PATH",
+                where=self.name,
+                fix="Install it: apt-get install qemu-system-arm qemu-system-misc",
+            )
+        self._path = path
+        self._process: subprocess.Popen[str] | None = None
+        self._line: Line | None = None
+
+    def start(self, elf: Path) -> None:
+        read_image(elf)
+        self.stop()
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            port = listener.getsockname()[1]
+            command = [self._path, "-machine", self._machine, "-kernel", str(elf)]
+            command += ["-display", "none", "-monitor", "none", "-icount", "shift=0"]
+            command += ["-serial", f"tcp:127.0.0.1:{port},nodelay=on"]
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            self._line = Line(self._accept(listener, self._process), self.name, self._why_closed)
+
+    @property
+    def uart(self) -> Line:
+        if self._line is None:
+            raise ToolError("is not started", where=self.name)
+        return self._line
+
+    def instructions(self) -> None:
+        return None
+
+    def stop(self) -> None:
+        if self._process is not None:
+            if self._process.poll() is None:
+                self._process.terminate()
+            try:
+                self._process.wait(_EXIT_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            if self._process.stderr is not None:
+                self._process.stderr.close()
+            self._process = None
+        if self._line is not None:
+            self._line.close()
+            self._line = None
+
+    def _accept(self, listener: socket.socket, process: subprocess.Popen[str]) -> socket.socket:
+        listener.settimeout(_POLL_S)
+        for _ in range(int(_CONNECT_S / _POLL_S)):
+            try:
+                connection, _ = listener.accept()
+            except TimeoutError:
+                if process.poll() is not None:
+                    break
+                continue
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return connection
+        reason = self._why_closed()
+        self.stop()
+        raise ToolError(f"QEMU did not start: {reason}", where=self.name)
+
+    def _why_closed(self) -> str:
+        if self._process is None or self._process.poll() is None:
+            return "the emulator was stopped"
+        complaint = self._process.stderr.read().strip() if self._process.stderr else ""
+        first = complaint.splitlines()[0] if complaint else "it gave no reason"
+        return f"QEMU ended with {self._process.returncode} ({first})"

@@ -1,0 +1,198 @@
+"""From C files to a firmware image for a board: runtime, drivers, application and model in one ELF."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tinydeploy.boards import Board, Chip, Kind, Region
+from tinydeploy.errors import BudgetError, TinyDeployError, ToolError
+from tinydeploy.firmware.image import Image, Sizes, read_image, writable_bytes, write_bin, write_hex
+from tinydeploy.firmware.render import render_board
+from tinydeploy.resources import runtime_dir
+from tinydeploy.toolchain import Toolchain, cpu_spec
+
+RPC_LEVELS = {"none": 0, "io": 1, "debug": 2}
+_ARENA_SECTION = ".bss.td_app_arena"
+_SECTIONS = {".text", ".rodata", ".stack", ".data", ".arena", ".bss"}
+_CORES = {"arm": "armv7m"}
+_OVERFLOW = re.compile(r"(?:region|in region) [`']?(\w+)'?:? overflowed by (\d+) bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class Firmware:
+    """The files of one build, and their sizes. ``hex`` and ``bin`` hold what ``elf`` loads."""
+
+    elf: Path
+    bin: Path
+    hex: Path
+    map: Path
+    sizes: Sizes
+    compiler: str
+
+
+def build_firmware(
+    board: Board,
+    toolchain: Toolchain,
+    model_sources: Sequence[Path],
+    model_include_dirs: Sequence[Path],
+    out_dir: Path,
+    rpc_level: str = "io",
+    arena_bytes: int = 0,
+    defines: Mapping[str, str | int] | None = None,
+    *,
+    app: Path | None = None,
+    name: str = "firmware",
+    optimize: str = "-O3",
+) -> Firmware:
+    """Compile and link an image into ``out_dir`` (``NAME.elf .bin .hex .map``, work files in ``obj/``).
+
+    ``model_sources`` define ``td_app_model``. ``app`` replaces the application of ``rpc_level`` by a file
+    that defines ``td_app_main``; it need not use a model. ``defines`` reach all files.
+    Raises BudgetError where the image does not fit, ToolError where a tool fails.
+    """
+    if board.is_host:
+        raise TinyDeployError(
+            "the host runs programs, not firmware", where=board.name, fix="Give another --board"
+        )
+    if rpc_level not in RPC_LEVELS:
+        raise TinyDeployError(f"--rpc {rpc_level!r} is not supported. Supported: {', '.join(RPC_LEVELS)}")
+    work = out_dir / "obj"
+    arena_kept = max(arena_bytes, 8)
+    macros = {
+        "TD_RPC_LEVEL": RPC_LEVELS[rpc_level],
+        "TD_APP_ARENA_BYTES": f"{arena_kept}u",
+        **(defines or {}),
+    }
+    includes = [work, *_include_dirs(), *model_include_dirs]
+    layout = board.chip.layout
+    assert layout is not None
+    render_board(board, layout.data, work)
+    runtime = toolchain.compile(
+        [*runtime_sources(board), work / "td_board_config.c", *_app_sources(rpc_level, app)],
+        out_dir=work / "runtime",
+        include_dirs=includes,
+        defines=macros,
+        optimize="-Os",
+    )
+    model = toolchain.compile(
+        model_sources, out_dir=work / "model", include_dirs=includes, defines=macros, optimize=optimize
+    )
+    objects = [*runtime, *model]
+    region = place_arena(board.chip, arena_kept, writable_bytes(objects, _ARENA_SECTION))
+    render_board(board, region.name, work)
+    return _link(board, toolchain, objects, out_dir, name)
+
+
+def runtime_sources(board: Board) -> list[Path]:
+    """The C files that every image for a board needs: core, startup, and the drivers of its IP blocks."""
+    root = runtime_dir()
+    chip = board.chip
+    assert board.uart is not None
+    assert chip.counter is not None
+    pin_types = sorted({chip.block(pin.port).type for pin in board.pins}) or ["none"]
+    drivers = [
+        _driver("uart", chip.block(board.uart.block).type, board),
+        _driver("counter", chip.block(chip.counter.block).type, board),
+        *[_driver("pins", pin_type, board) for pin_type in pin_types],
+    ]
+    arch = cpu_spec(chip.cpu).arch
+    if arch not in _CORES:
+        raise TinyDeployError(f"the runtime has no startup code for {chip.cpu} yet", where=str(chip.path))
+    core = sorted((root / "core" / _CORES[arch]).glob("*.c"))
+    return [*core, *sorted((root / "src").glob("*.c")), *drivers, root / "rpc" / "td_ring.c"]
+
+
+def place_arena(chip: Chip, arena_bytes: int, static_bytes: int) -> Region:
+    """The cheapest RAM region with room for the arena; the data region also holds stack and static data.
+
+    Raises BudgetError that names the largest arena the chip could hold.
+    """
+    assert chip.layout is not None
+    taken = {chip.layout.data: chip.layout.stack_bytes + static_bytes}
+    room = {
+        region.name: region.size - taken.get(region.name, 0)
+        for region in chip.regions
+        if region.kind is Kind.RAM
+    }
+    for region in sorted(chip.regions, key=lambda region: region.cost):
+        if room.get(region.name, -1) >= arena_bytes:
+            return region
+    largest = max(room, key=lambda name: room[name])
+    raise BudgetError(
+        f"the arena needs {arena_bytes} bytes of RAM in one piece, at most {max(room[largest], 0)} are free "
+        f"(in {largest})",
+        where=f"chip {chip.name}",
+        fix="Choose a smaller model, --goal ram, or a board with more RAM",
+    )
+
+
+def _link(board: Board, toolchain: Toolchain, objects: Sequence[Path], out_dir: Path, name: str) -> Firmware:
+    elf = out_dir / f"{name}.elf"
+    map_file = elf.with_suffix(".map")
+    try:
+        toolchain.link_firmware(objects, out_dir / "obj" / "board.ld", elf, map_file)
+    except ToolError as error:
+        overflow = _OVERFLOW.search(error.what)
+        if overflow is None:
+            raise
+        raise _too_large(board, overflow[1], int(overflow[2])) from error
+    image = read_image(elf)
+    _check_image(image)
+    return Firmware(
+        elf=elf,
+        bin=write_bin(image.segments, elf.with_suffix(".bin")),
+        hex=write_hex(image.segments, image.entry, elf.with_suffix(".hex")),
+        map=map_file,
+        sizes=image.sizes,
+        compiler=f"{toolchain.name} {toolchain.version}",
+    )
+
+
+def _too_large(board: Board, region: str, excess: int) -> BudgetError:
+    size = board.chip.region(region).size
+    return BudgetError(
+        f"the image needs {size + excess} bytes of {region}, {excess} more than the {size} there are",
+        where=f"board {board.name}",
+        fix="Choose a smaller model, --goal size, or a larger board",
+    )
+
+
+def _check_image(image: Image) -> None:
+    """A section that the linker script does not name would land where the linker likes."""
+    unplaced = sorted(image.sections.keys() - _SECTIONS)
+    if unplaced:
+        raise ToolError(
+            f"the linker script has no place for the sections {', '.join(unplaced)}", where=str(image.path)
+        )
+
+
+def _driver(role: str, block_type: str, board: Board) -> Path:
+    folder = runtime_dir() / "drivers" / role
+    path = folder / f"{block_type}.c"
+    if not path.is_file():
+        known = ", ".join(sorted(file.stem for file in folder.glob("*.c")))
+        raise TinyDeployError(
+            f"there is no {role} driver for IP blocks of type {block_type!r}. Drivers: {known}",
+            where=str(board.chip.path),
+            fix=f"Write {path}",
+        )
+    return path
+
+
+def _include_dirs() -> list[Path]:
+    root = runtime_dir()
+    return [root / "include", root / "src", root / "rpc", root / "app"]
+
+
+def _app_sources(rpc_level: str, app: Path | None) -> list[Path]:
+    root = runtime_dir()
+    if app is not None:
+        return [app]
+    arena = root / "app" / "td_app_arena.c"
+    if RPC_LEVELS[rpc_level] == 0:
+        return [root / "app" / "td_main_none.c", arena]
+    rpc = [path for path in sorted((root / "rpc").glob("*.c")) if path.name != "td_ring.c"]
+    return [root / "app" / "td_main_rpc.c", arena, *rpc]

@@ -1,0 +1,71 @@
+"""The line that a faulting board sends (``runtime_c/core``), in words."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tinydeploy.firmware.image import Image
+
+_LINE = re.compile(rb"TD-FAULT exception=[^\r\n\0]*\r\n")
+_FIELD = re.compile(r"(\w+)=(\w+)")
+_CAUSES = {
+    0: "code fetched from a protected address",
+    1: "access to a protected address",
+    4: "stack overflow",
+    8: "code fetched where there is no memory",
+    9: "access to an address where there is nothing",
+    10: "write to an address where there is nothing",
+    12: "stack overflow",
+    16: "undefined instruction",
+    17: "branch to an address that is not code",
+    18: "damaged return from an exception",
+    19: "floating point while the FPU is off",
+    24: "unaligned access",
+    25: "division by zero",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A fault report. ``registers`` lacks pc, lr and r0 to r3 where the stack had overflowed."""
+
+    exception: int
+    stack_overflow: bool
+    registers: dict[str, int]
+
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """What the status registers say; ``interrupt N without a driver`` for an unexpected interrupt."""
+        if self.exception >= 16:
+            return (f"interrupt {self.exception - 16} without a driver",)
+        status = self.registers.get("cfsr", 0)
+        found = [text for bit, text in _CAUSES.items() if status >> bit & 1]
+        if self.stack_overflow:
+            found.insert(0, "stack overflow")
+        return tuple(dict.fromkeys(found)) or (f"exception {self.exception}",)
+
+    def describe(self, image: Image | None = None) -> str:
+        """One line for the user; with the image, addresses become function names."""
+        parts = [", ".join(self.causes)]
+        if "pc" in self.registers:
+            pc = self.registers["pc"]
+            name = image.symbol_at(pc) if image else ""
+            parts.append(f"at {pc:#010x}{f' ({name})' if name else ''}")
+        status = self.registers.get("cfsr", 0)
+        if status >> 15 & 1:
+            parts.append(f"address {self.registers['bfar']:#010x}")
+        elif status >> 7 & 1:
+            parts.append(f"address {self.registers['mmfar']:#010x}")
+        return "the firmware faulted: " + ", ".join(parts)
+
+
+def find_fault(received: bytes) -> Fault | None:
+    """The first fault report among received bytes, or None."""
+    match = _LINE.search(received)
+    if match is None:
+        return None
+    fields = dict(_FIELD.findall(match[0].decode("ascii", "replace")))
+    overflow = fields.pop("stack", "ok") == "overflow"
+    numbers = {name: int(value, 16) for name, value in fields.items() if re.fullmatch("[0-9a-f]+", value)}
+    return Fault(numbers.pop("exception", 0), overflow, numbers)

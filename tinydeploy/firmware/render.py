@@ -1,0 +1,149 @@
+"""A board's data as C and as a linker script. Templates see only numbers and checked words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import jinja2
+
+from tinydeploy.boards import Action, Block, Board, Chip, Kind, RegisterStep
+
+CORE_VECTORS = 16
+_SCS_BYTES = 0x1000
+_BLOCK_BYTES = 0x400
+_OUTPUTS = ("td_board_config.h", "td_board_config.c", "board.ld")
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    start: str
+    size: str
+    writable: str
+    comment: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    address: str
+    mask: str
+    value: str
+    tries: int
+    comment: str
+
+
+def render_board(board: Board, arena_region: str, out_dir: Path) -> None:
+    """Write ``td_board_config.h``, ``td_board_config.c`` and ``board.ld`` into ``out_dir``."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("tinydeploy.firmware"),
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    values = {**_config(board), **_memory(board, arena_region)}
+    out_dir.mkdir(parents=True, exist_ok=True)
+    for name in _OUTPUTS:
+        text = environment.get_template(f"{name}.j2").render(values)
+        (out_dir / name).write_text(text, encoding="utf-8")
+
+
+def _config(board: Board) -> dict[str, object]:
+    chip = board.chip
+    assert board.uart is not None
+    assert chip.counter is not None
+    uart = chip.block(board.uart.block)
+    clock = board.clock
+    used = [uart, *(chip.block(name) for name in dict.fromkeys(pin.port for pin in board.pins))]
+    return {
+        "source": f"the files of board {board.name} and chip {chip.name}",
+        "board": board.name,
+        "reset_hz": chip.reset_hz,
+        "core_hz": board.clock_hz,
+        "caches": int(chip.caches),
+        "uart_base": _hex(uart.base),
+        "uart_irq": uart.irq,
+        "uart_baud": board.uart.baud,
+        "uart_hz": _bus_hz(board, uart),
+        "counter_base": _hex(chip.block(chip.counter.block).base),
+        "counter_per_tick": chip.counter.per_tick,
+        "clock_steps": _steps(clock.steps if clock else ()),
+        "fallback_steps": _steps(clock.fallback if clock else ()),
+        "enable_steps": _steps([step for block in used for step in block.enable]),
+        "pins": [
+            {"port": _hex(chip.block(pin.port).base), "pin": pin.pin, "alternate": pin.alternate}
+            for pin in board.pins
+        ],
+        "ranges": _ranges(chip),
+        "vectors": _vectors(chip, uart),
+    }
+
+
+def _memory(board: Board, arena_region: str) -> dict[str, object]:
+    layout = board.chip.layout
+    assert layout is not None
+    return {
+        "regions": [
+            {
+                "name": region.name,
+                "access": "rx" if region.kind is Kind.FLASH else "rwx",
+                "origin": f"{region.origin:#010x}",
+                "size": f"{region.size:#x}",
+            }
+            for region in board.chip.regions
+        ],
+        "code": layout.code,
+        "data": layout.data,
+        "arena": arena_region,
+        "stack_bytes": layout.stack_bytes,
+    }
+
+
+def _bus_hz(board: Board, block: Block) -> int:
+    if board.clock is None or block.bus is None:
+        return board.clock_hz
+    return board.clock.bus_hz[block.bus]
+
+
+def _vectors(chip: Chip, uart: Block) -> list[str]:
+    """The vector table: stack pointer, reset, the core's exceptions, the chip's interrupts."""
+    table = ["td_fault_entry"] * (CORE_VECTORS + chip.interrupts)
+    table[0] = "td_stack_high"
+    table[1] = "Reset_Handler"
+    assert uart.irq is not None
+    table[CORE_VECTORS + uart.irq] = "td_uart_isr"
+    return table
+
+
+def _ranges(chip: Chip) -> list[_Range]:
+    memories = [
+        _Range(_hex(region.origin), _hex(region.size), str(region.kind is Kind.RAM).lower(), region.name)
+        for region in chip.regions
+    ]
+    blocks = [
+        _Range(
+            _hex(block.base),
+            _hex(_SCS_BYTES if block.base >= 0xE0000000 else _BLOCK_BYTES),
+            "true",
+            block.name,
+        )
+        for block in chip.blocks
+    ]
+    return memories + blocks
+
+
+def _steps(steps: Sequence[RegisterStep]) -> list[_Step]:
+    return [
+        _Step(
+            _hex(step.address),
+            _hex(step.mask),
+            _hex(step.value),
+            step.tries if step.action is Action.WAIT else 0,
+            step.comment,
+        )
+        for step in steps
+    ]
+
+
+def _hex(value: int) -> str:
+    return f"0x{value:08X}u"

@@ -1,0 +1,1 @@
+"""What tinydeploy tells about itself and about models, as documents."""

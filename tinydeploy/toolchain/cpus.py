@@ -1,0 +1,83 @@
+"""Every CPU the compilers can build for: one table, one key per CPU, the flags of both compilers beside it.
+
+Board and chip files name a key, never flags. The ``#error`` guards of ``runtime_c/include/td_cpu.h`` check at
+compile time that the flags really gave the features listed here: a bare ``cortex_m7`` has no FPU for clang.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tinydeploy.errors import ToolError
+
+
+@dataclass(frozen=True, slots=True)
+class CpuSpec:
+    """One CPU. ``features`` become ``TD_CPU_HAS_<FEATURE>=1`` definitions, the rest are compiler flags."""
+
+    key: str
+    arch: str
+    gcc_prefix: str = ""
+    gcc_flags: tuple[str, ...] = ()
+    zig_target: str = ""
+    zig_cpu: str = ""
+    lld_emulation: str = ""
+    extra_flags: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+
+    @property
+    def is_host(self) -> bool:
+        return self.arch == "host"
+
+
+def _arm(
+    key: str, gcc: str, zig_cpu: str, fpu: str = "", features: tuple[str, ...] = ()
+) -> tuple[str, CpuSpec]:
+    hard = bool(fpu)
+    flags = (f"-mfpu={fpu}", "-mfloat-abi=hard") if hard else ("-mfloat-abi=soft",)
+    spec = CpuSpec(
+        key=key,
+        arch="arm",
+        gcc_prefix="arm-none-eabi-",
+        gcc_flags=(f"-mcpu={gcc}", "-mthumb", *flags),
+        zig_target="thumb-freestanding-eabihf" if hard else "thumb-freestanding-eabi",
+        zig_cpu=zig_cpu,
+        lld_emulation="armelf",
+        features=features,
+    )
+    return key, spec
+
+
+HOST = CpuSpec(key="host", arch="host")
+
+CPUS: dict[str, CpuSpec] = dict(
+    [
+        ("host", HOST),
+        _arm("cortex-m0", "cortex-m0", "cortex_m0"),
+        _arm("cortex-m3", "cortex-m3", "cortex_m3"),
+        _arm("cortex-m4", "cortex-m4", "cortex_m4+vfp4d16sp", "fpv4-sp-d16", ("fpu", "dsp")),
+        _arm("cortex-m7", "cortex-m7", "cortex_m7+fp_armv8d16sp", "fpv5-sp-d16", ("fpu", "dsp")),
+        _arm("cortex-m33", "cortex-m33", "cortex_m33+dsp+fp_armv8d16sp", "fpv5-sp-d16", ("fpu", "dsp")),
+        _arm("cortex-m55", "cortex-m55", "cortex_m55+mve_fp+fp_armv8d16", "auto", ("fpu", "dsp", "mve")),
+        (
+            "rv32imc",
+            CpuSpec(
+                key="rv32imc",
+                arch="riscv",
+                gcc_prefix="riscv64-unknown-elf-",
+                gcc_flags=("-march=rv32imc", "-mabi=ilp32"),
+                zig_target="riscv32-freestanding-none",
+                zig_cpu="generic_rv32+m+c",
+                lld_emulation="elf32lriscv",
+                extra_flags=("-mcmodel=medany",),
+            ),
+        ),
+    ]
+)
+
+
+def cpu_spec(key: str) -> CpuSpec:
+    """The CPU of that key; raises ToolError that lists the keys."""
+    if key not in CPUS:
+        raise ToolError(f"CPU {key!r} is not supported. Supported: {', '.join(CPUS)}")
+    return CPUS[key]
