@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tinydeploy import codegen, memplan, schedule
 from tinydeploy.codegen import Files, Library
-from tinydeploy.errors import TinyDeployError
+from tinydeploy.errors import BudgetError, TinyDeployError
 from tinydeploy.ir import Graph
 from tinydeploy.ir import to_text as graph_text
 from tinydeploy.kernels.targets import Target
@@ -110,6 +110,30 @@ def plan_text(plan: Plan) -> str:
         )
     lines += [f"  step {step}: {peak} bytes" for step, peak in enumerate(plan.step_peaks)]
     return "\n".join([*lines, "}"]) + "\n"
+
+
+def check_ram(compiled: Compiled, allowed_bytes: int, budget: str) -> None:
+    """Raise BudgetError where the arena needs more than is allowed, with the largest holders at the peak.
+
+    ``budget`` says who allows what; it gets the number of bytes.
+    """
+    plan, graph = compiled.plan, compiled.graph
+    if plan.arena_bytes <= allowed_bytes:
+        return
+    holders: list[str] = []
+    for placement in memplan.largest_holders(plan):
+        buffer = placement.buffer
+        if buffer.kind is memplan.Kind.SCRATCH:
+            label = f"scratch of step {buffer.first}"
+        else:
+            label = graph.values[buffer.key].name[:60]
+        holders.append(f"{buffer.size:,} bytes {label}")
+    raise BudgetError(
+        f"the arena needs {plan.arena_bytes:,} bytes, {budget.format(allowed_bytes)}; "
+        f"largest at the peak: {', '.join(holders)}",
+        where=graph.name,
+        fix=f"The smallest budget that works is {memplan.smallest_budget(plan)}",
+    )
 
 
 def write_files(files: Files, folder: Path) -> None:

@@ -11,9 +11,8 @@ from tinydeploy import build
 from tinydeploy.build import STAGES, Compiled
 from tinydeploy.cli import console
 from tinydeploy.cli.options import Core, Json, Model, Name, OptionalBoard, target_for
-from tinydeploy.errors import BudgetError, TinyDeployError
+from tinydeploy.errors import TinyDeployError
 from tinydeploy.frontends import load
-from tinydeploy.memplan import Kind, largest_holders, smallest_budget
 
 
 def compile_(
@@ -43,31 +42,11 @@ def compile_(
 
     target = target_for(board, core)
     compiled = build.compile_graph(load(model), target, name=name, observe=observe)
-    check_budget(compiled, ram)
+    if ram is not None:
+        build.check_ram(compiled, ram, "--ram allows {:,}")
     build.write_files(compiled.library.files, output)
     figures = {**compiled.figures(), "files": sorted(compiled.library.files), "output": str(output)}
     console.result(figures, as_json=as_json, text="" if dump_after else _text(compiled, output))
-
-
-def check_budget(compiled: Compiled, ram: int | None) -> None:
-    """Raise BudgetError with the five largest holders at the peak where the arena is over the budget."""
-    if ram is None or compiled.plan.arena_bytes <= ram:
-        return
-    graph = compiled.graph
-    holders: list[str] = []
-    for placement in largest_holders(compiled.plan):
-        buffer = placement.buffer
-        if buffer.kind is Kind.SCRATCH:
-            label = f"scratch of step {buffer.first}"
-        else:
-            label = console.printable(graph.values[buffer.key].name[:60])
-        holders.append(f"{buffer.size:,} bytes {label}")
-    raise BudgetError(
-        f"the arena needs {compiled.plan.arena_bytes:,} bytes, --ram allows {ram:,}; "
-        f"largest at the peak: {', '.join(holders)}",
-        where=console.printable(graph.name),
-        fix=f"The smallest budget that works is {smallest_budget(compiled.plan)}",
-    )
 
 
 def _text(compiled: Compiled, output: Path) -> str:

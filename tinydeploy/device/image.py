@@ -8,8 +8,8 @@ from pathlib import Path
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
-from tinydeploy.boards import Board
-from tinydeploy.build import Compiled, write_files
+from tinydeploy.boards import Board, Kind
+from tinydeploy.build import Compiled, check_ram, write_files
 from tinydeploy.codegen import Library
 from tinydeploy.firmware import Firmware, build_firmware
 from tinydeploy.toolchain import Toolchain
@@ -61,6 +61,8 @@ def build_model(
     BudgetError where the board is too small and ToolError where a tool fails.
     """
     library = compiled.library
+    largest = max((region.size for region in board.chip.regions if region.kind is Kind.RAM), default=0)
+    check_ram(compiled, largest, f"{board.name} has {{:,}} in one piece")
     sources = folder / "model"
     write_files({**library.files, **library.descriptor}, sources)
     firmware = build_firmware(

@@ -125,7 +125,7 @@ def place_arena(chip: Chip, arena_bytes: int, static_bytes: int) -> Region:
         f"the arena needs {arena_bytes} bytes of RAM in one piece, at most {max(room[largest], 0)} are free "
         f"(in {largest})",
         where=f"chip {chip.name}",
-        fix="Choose a smaller model, --goal ram, or a board with more RAM",
+        fix="Choose a smaller model or a board with more RAM",
     )
 
 
@@ -156,7 +156,7 @@ def _too_large(board: Board, region: str, excess: int) -> BudgetError:
     return BudgetError(
         f"the image needs {size + excess} bytes of {region}, {excess} more than the {size} there are",
         where=f"board {board.name}",
-        fix="Choose a smaller model, --goal size, or a larger board",
+        fix="Choose a smaller model or a larger board",
     )
 
 
