@@ -12,7 +12,7 @@
 #define TD_MEMCPY memcpy
 #endif
 
-#if defined(__ARM_FEATURE_DSP) && (__ARM_FEATURE_DSP == 1) && !defined(TD_DSP_PORTABLE)
+#if defined(__ARM_FEATURE_DSP) && defined(__GNUC__) && !defined(TD_DSP_PORTABLE)
 #include <arm_acle.h>
 #define TD_DSP_NATIVE 1
 #else
@@ -52,7 +52,13 @@ static inline uint32_t td_sxtb16(uint32_t word) {
 
 /* Bytes 1 and 3 as two signed halfwords (SXTB16 of the word rotated by 8). */
 static inline uint32_t td_sxtb16_ror8(uint32_t word) {
+#if TD_DSP_NATIVE
+    uint32_t pair;
+    __asm__("sxtb16 %0, %1, ror #8" : "=r"(pair) : "r"(word));
+    return pair;
+#else
     return td_sxtb16((word >> 8) | (word << 24));
+#endif
 }
 
 /* Sum of the products of both pairs of signed halfwords, plus `sum`, modulo 2^32 (SMLAD). */

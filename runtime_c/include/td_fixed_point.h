@@ -7,12 +7,24 @@
 
 #include <stdint.h>
 
+#include "td_dsp.h"
 #include "tinydeploy.h"
 
 /* round(a * b / 2^31), ties upwards. Not both INT32_MIN. */
 static inline int32_t td_doubling_high_mul(int32_t a, int32_t b) {
     const int64_t product = (int64_t)a * (int64_t)b;
     return (int32_t)((product + ((int64_t)1 << 30)) >> 31);
+}
+
+/* The same for |a| < 2^30: on cores with DSP instructions it is SMMULR of the doubled a. */
+static inline int32_t td_doubling_high_mul_small(int32_t a, int32_t b) {
+#if TD_DSP_NATIVE
+    int32_t product;
+    __asm__("smmulr %0, %1, %2" : "=r"(product) : "r"(a * 2), "r"(b));
+    return product;
+#else
+    return td_doubling_high_mul(a, b);
+#endif
 }
 
 /* round(value / 2^exponent), ties away from zero; exponent 0 to 31. */
@@ -42,9 +54,27 @@ static inline int32_t td_clamp(int32_t value, int32_t low, int32_t high) {
     return raised > high ? high : raised;
 }
 
+static inline int8_t td_saturate_int8(int32_t value) {
+#if TD_DSP_NATIVE
+    int32_t saturated;
+    __asm__("ssat %0, #8, %1" : "=r"(saturated) : "r"(value));
+    return (int8_t)saturated;
+#else
+    return (int8_t)td_clamp(value, -128, 127);
+#endif
+}
+
 /* An accumulator times multiplier * 2^(shift - 31), rounded twice as TFLite does; shift <= 0. */
 static inline int32_t td_requantize(int32_t value, int32_t multiplier, int32_t shift) {
     return td_rounding_shift_right(td_doubling_high_mul(value, multiplier), -shift);
+}
+
+/* The same for |value| < 2^30 and a shift from -31 to -1, where no intermediate sum leaves 32 bits:
+ * one rounding multiplication, one rounding shift. */
+static inline int32_t td_requantize_small(int32_t value, int32_t multiplier, int32_t shift) {
+    const int32_t product = td_doubling_high_mul_small(value, multiplier);
+    const int32_t half = (int32_t)((uint32_t)1 << (-shift - 1));
+    return (product + (product >> 31) + half) >> -shift;
 }
 
 /* The same for any shift from -31 to 30. */

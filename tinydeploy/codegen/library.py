@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from tinydeploy.codegen.literals import c_call
@@ -49,8 +50,7 @@ def generate(program: Program, plan: Plan, prefix: str) -> Library:
         "CMakeLists.txt": "CMakeLists.txt.j2",
     }
     files = {name: render(template, model=model, c_call=_call) for name, template in names.items()}
-    for header in ("tinydeploy.h", *map(str, model.headers)):
-        files[header] = (runtime_dir() / "include" / header).read_text()
+    files |= _headers(["tinydeploy.h", *map(str, model.headers)])
     return Library(
         prefix=prefix,
         files=files,
@@ -62,6 +62,17 @@ def generate(program: Program, plan: Plan, prefix: str) -> Library:
         hash=_hash_text(model),
         data_symbols=frozenset(str(data.symbol) for data in model.data),
     )
+
+
+def _headers(wanted: list[str]) -> Files:
+    """The runtime's headers and those that they include."""
+    found: Files = {}
+    while wanted:
+        name = wanted.pop()
+        if name not in found:
+            found[name] = (runtime_dir() / "include" / name).read_text()
+            wanted += re.findall(r'^#include "(.+)"$', found[name], re.MULTILINE)
+    return dict(sorted(found.items()))
 
 
 def _call(head: object, arguments: list[object], indent: str, tail: str = ");") -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import threading
 
@@ -26,13 +27,15 @@ class LineServer:
         try:
             self._listener = socket.create_server(("127.0.0.1", port))
         except (OSError, OverflowError) as error:
+            number = getattr(error, "errno", None)
             raise ToolError(
-                f"TCP port {port} cannot be opened ({getattr(error, 'strerror', None) or error})",
+                f"TCP port {port} cannot be opened ({os.strerror(number) if number else error})",
                 where=line.name,
                 fix="Give another --tcp-port, or 0 for any free one",
             ) from error
         self._listener.settimeout(_POLL_S)
         self._client: socket.socket | None = None
+        self._ended: LineClosedError | None = None
         self._output = threading.Thread(target=self._pump_output, daemon=True)
         self._output.start()
 
@@ -44,16 +47,14 @@ class LineServer:
     def serve_forever(self) -> None:
         """Serve until ``close`` or until the emulator ends; then raises LineClosedError."""
         while not self._stopping.is_set():
-            with contextlib.suppress(TimeoutError):
-                client, _ = self._listener.accept()
-                client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            client = self._accept()
+            if client is not None:
                 with client:
                     self._client = client
                     self._pump_input(client)
                     self._client = None
-            if not self._output.is_alive() and not self._stopping.is_set():
-                self._line.write(b"")
-                raise LineClosedError(self._line.name)
+            if self._ended is not None:
+                raise self._ended
 
     def close(self) -> None:
         """Stop serving; the line itself stays open."""
@@ -61,9 +62,18 @@ class LineServer:
         self._output.join()
         self._listener.close()
 
+    def _accept(self) -> socket.socket | None:
+        """The next client; None where nobody came for a while, or ``close`` was called meanwhile."""
+        try:
+            client, _ = self._listener.accept()
+        except OSError:
+            return None
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return client
+
     def _pump_input(self, client: socket.socket) -> None:
         client.settimeout(_POLL_S)
-        while not self._stopping.is_set() and self._output.is_alive():
+        while not self._stopping.is_set() and self._ended is None:
             try:
                 data = client.recv(_PIECE)
             except TimeoutError:
@@ -72,13 +82,15 @@ class LineServer:
                 return
             if not data:
                 return
-            self._line.write(data)
+            with contextlib.suppress(LineClosedError):  # the other direction tells
+                self._line.write(data)
 
     def _pump_output(self) -> None:
         while not self._stopping.is_set():
             try:
                 data = self._line.read(_POLL_S)
-            except LineClosedError:
+            except LineClosedError as error:
+                self._ended = error
                 return
             client = self._client
             if client is not None and data:

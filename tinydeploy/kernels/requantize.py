@@ -7,21 +7,31 @@ from typing import Any
 
 import numpy as np
 
-from tinydeploy.fixed_point import Rounding
+from tinydeploy.fixed_point import Int64, Rounding
 from tinydeploy.ir import Array
 from tinydeploy.kernels.base import Constant, CType, Kind, Scalar, constant
 from tinydeploy.ops import AnySite
-from tinydeploy.ops.quantized import Activation, accumulator_factors, activation_limits, quant_of
+from tinydeploy.ops.quantized import (
+    Activation,
+    accumulator_factors,
+    accumulator_peak,
+    activation_limits,
+    quant_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Requantize:
-    """Compile-time part: clamps, whether factors differ by channel, whether any of them shifts left."""
+    """Compile-time part: clamps, whether factors differ by channel, the cheapest C function that is exact.
+
+    ``td_requantize_small`` needs sums below 2**30 and shifts to the right, ``td_requantize`` no shift to the
+    left, ``td_requantize_any`` nothing.
+    """
 
     low: int
     high: int
     per_channel: bool
-    shifts_left: bool
+    function: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +56,8 @@ def fold(site: AnySite, channel_axis: int) -> Folded:
     activation: Activation = site.attrs.activation
     multiplier, shift = accumulator_factors(site.input(0), site.input(1), site.outputs[0])
     low, high = activation_limits(activation, site.outputs[0])
-    params = Requantize(low, high, len(multiplier) > 1, bool((shift > 0).any()))
+    peak = accumulator_peak(weights, channel_axis, bias, quant_of(site.input(0)).zero_point)
+    params = Requantize(low, high, len(multiplier) > 1, _function(shift, peak))
     constants = [
         constant("bias", CType.INT32, Kind.TABLE, _folded_bias(site, weights, bias, channel_axis)),
     ]
@@ -57,6 +68,14 @@ def fold(site: AnySite, channel_axis: int) -> Folded:
     else:
         scalars += [Scalar("multiplier", int(multiplier[0])), Scalar("shift", int(shift[0]))]
     return Folded(params, tuple(constants), tuple(scalars))
+
+
+def _function(shift: Int64, peak: int) -> str:
+    if (shift > 0).any():
+        return "td_requantize_any"
+    if (shift <= -1).all() and (shift >= -31).all() and peak < 1 << 30:
+        return "td_requantize_small"
+    return "td_requantize"
 
 
 def _folded_bias(site: AnySite, weights: Array, bias: Array | None, channel_axis: int) -> Array:

@@ -25,9 +25,7 @@ _INTR_PREFETCH = 3
 _INTR_RETURN = 8
 _EXCEPTION_SVC = 11
 _END = 0xFFFF_FFFE  # no code reaches it
-# Without the hook: how long the chip runs before the next look at interrupts.
-_SLICE_US = 20_000
-_MASKED_SLICE_US = 500
+_SLICE_US = 20_000  # without the hook: how long the chip runs before the next look at interrupts
 _LONGEST_SLEEP_S = 0.5
 _CFSR = {
     unicorn.UC_ERR_READ_UNMAPPED: 0x8200,
@@ -205,9 +203,13 @@ class Machine:
             hook.state.deadline = NEVER if deadline is None else max(0, deadline - self._idle_cycles)
             hook.state.interrupt = int(interrupt_waits)
             hook.state.stopped = 0
-        timeout = 0 if hook is not None else _MASKED_SLICE_US if interrupt_waits else _SLICE_US
         try:
-            self.core.engine.emu_start(self.core.pc | 1, _END, timeout)
+            if hook is not None:
+                self.core.engine.emu_start(self.core.pc | 1, _END)
+            elif interrupt_waits:
+                self._run_until_unmasked()
+            else:
+                self.core.engine.emu_start(self.core.pc | 1, _END, _SLICE_US)
         except unicorn.UcError as error:
             self._fault(_CFSR.get(error.errno, 0))
             return
@@ -217,6 +219,22 @@ class Machine:
             self._settle_time()
             if not interrupt_waits:
                 self._sleep()
+
+    def _run_until_unmasked(self) -> None:
+        """What the C hook does for a waiting interrupt, in Python: slow, and for a few instructions only."""
+        engine = self.core.engine
+
+        def look(_engine: object, _address: int, _size: int, _data: object) -> None:
+            if not self.core.masked:
+                engine.emu_stop()
+
+        handle = engine.hook_add(unicorn.UC_HOOK_BLOCK, look)
+        engine.ctl_flush_tb()  # code translated before calls no hook
+        try:
+            engine.emu_start(self.core.pc | 1, _END, _SLICE_US)
+        finally:
+            engine.hook_del(handle)
+            engine.ctl_flush_tb()
 
     def _was_stopped(self) -> bool:
         """Whether Unicorn returned because it was told to; else the core executes WFI."""
