@@ -1,0 +1,106 @@
+# Run `make help` for the commands. Nothing here needs root; `make test` uses it where it has it.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+MAKEFLAGS += --no-print-directory
+
+VENV ?= .venv
+BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest
+JOBS ?= auto
+
+# The first Python that is new enough. tflite-micro, an oracle of the tests, exists for 3.11 only.
+PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 python3; do \
+	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$python" && break; \
+	done)
+
+C_FILES = $(shell find runtime_c tests -name '*.[ch]' | sort)
+
+# program=Debian packages that bring it
+SYSTEM := \
+	gcc=gcc,libc6-dev \
+	g++=g++ \
+	arm-none-eabi-gcc=gcc-arm-none-eabi \
+	qemu-system-arm=qemu-system-arm \
+	qemu-system-riscv32=qemu-system-misc
+
+.PHONY: help
+help: ## list the commands
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+.PHONY: test
+test: system lint ## install what the tests need, check the style, run the tests of the tier ci
+	$(PYTEST) -n $(JOBS) -m "not full"
+
+.PHONY: test-fast
+test-fast: $(VENV)/.test ## the tests that take less than a minute together, for every save
+	$(PYTEST) -n $(JOBS) -m "not slow and not emulated and not full"
+
+.PHONY: test-full
+test-full: system lint ## every test, however long
+	$(PYTEST) -n $(JOBS)
+
+.PHONY: lint
+lint: $(VENV)/.test ## ruff, mypy and clang-format, warnings as errors
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	@echo '$(BIN)/clang-format --dry-run -Werror'
+	@$(BIN)/clang-format --dry-run -Werror $(C_FILES)
+
+.PHONY: format
+format: $(VENV)/.test ## rewrite Python and C files in the project's format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(C_FILES)
+
+.PHONY: demo
+demo: $(VENV)/.demo ## the whole line on the bundled model and an emulated board, from pip alone
+	$(BIN)/tinydeploy demo
+
+.PHONY: wheel
+wheel: $(VENV)/.test ## build the wheel into dist/
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
+.PHONY: clean
+clean: ## remove what was built; the virtual environment stays
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find tinydeploy tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# System packages: installed as root, else named in one command. A missing one fails no run by itself.
+.PHONY: system
+system:
+	@packages=; \
+	for pair in $(SYSTEM); do \
+		command -v "$${pair%%=*}" >/dev/null || packages="$$packages $${pair#*=}"; \
+	done; \
+	packages="$$(echo $$packages | tr , ' ')"; \
+	if [ -n "$(PYTHON)" ] && ! "$(PYTHON)" -c 'import ensurepip' 2>/dev/null; then \
+		packages="$$packages python3-venv"; \
+	fi; \
+	if [ -z "$$packages" ]; then exit 0; fi; \
+	if ! command -v apt-get >/dev/null; then \
+		echo "not installed, tests that need them are skipped: $$packages"; \
+	elif [ "$$(id -u)" != 0 ]; then \
+		echo "tests that need them are skipped; to install them: sudo apt-get install $$packages"; \
+	else \
+		export DEBIAN_FRONTEND=noninteractive; \
+		install="apt-get install -y -qq --no-install-recommends"; \
+		$$install $$packages >/dev/null 2>&1 || { \
+			apt-get update -qq || true; \
+			for package in $$packages; do \
+				$$install "$$package" >/dev/null || echo "not available, tests that need it are skipped: $$package"; \
+			done; \
+		}; \
+	fi
+
+$(BIN)/python:
+	@if [ -z "$(PYTHON)" ]; then echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3" >&2; exit 1; fi
+	"$(PYTHON)" -m venv $(VENV)
+
+# One stamp for each set of dependencies, an extra of pyproject.toml.
+$(VENV)/.%: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
