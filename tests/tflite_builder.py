@@ -12,10 +12,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import flatbuffers
+import flatbuffers  # type: ignore[import-untyped]
 import numpy as np
 import numpy.typing as npt
-from ai_edge_litert import schema_py_generated as schema
+from ai_edge_litert import schema_py_generated as schema  # type: ignore[import-untyped]
 
 Pair = tuple[int, int]
 Array = npt.NDArray[Any]

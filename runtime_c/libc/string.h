@@ -1,6 +1,6 @@
 /* What the runtime uses of <string.h>, for compilers that come without a C library. They map to
- * the compiler's builtins, which -ffreestanding would otherwise switch off: a copy of four bytes is a
- * load and a store, everything else calls td_string.c. */
+ * the compiler's builtins, which -ffreestanding would otherwise switch off: a copy of four bytes is
+ * a load and a store, everything else calls td_string.c. */
 #ifndef TD_STRING_H
 #define TD_STRING_H
 

@@ -1,4 +1,5 @@
-/* memcpy, memmove, memset, memcmp, strlen: what compilers call. By words where both ends allow it. */
+/* memcpy, memmove, memset, memcmp, strlen: what compilers call. By words where both ends allow it.
+ */
 #include "td_cpu.h"
 
 #include <stdint.h>

@@ -9,7 +9,9 @@ import pytest
 
 from tests.cli.conftest import Cli
 from tests.tflite_builder import ModelBuilder
+from tinydeploy.codegen.literals import Raw, c_array
 from tinydeploy.frontends import load
+from tinydeploy.ir import Array
 from tinydeploy.ops.interpreter import Interpreter
 
 COMPILE_KEYS = {
@@ -143,17 +145,14 @@ class TestVerify:
         self, cli: Cli, small_model: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A weight flipped on its way into the C: exit 3, and the step by name."""
-        from tinydeploy.codegen import constants
 
-        original = constants.c_array
-
-        def flipped(array: np.ndarray) -> object:  # type: ignore[type-arg]
+        def flipped(array: Array) -> Raw:
             changed = array.copy()
             if changed.size == 32:
                 changed[5] ^= 0x55
-            return original(changed)
+            return c_array(changed)
 
-        monkeypatch.setattr(constants, "c_array", flipped)
+        monkeypatch.setattr("tinydeploy.codegen.constants.c_array", flipped)
         failed = cli("verify", small_model, "--samples", 4, "--json")
         assert failed.code == 3
         assert failed.json["bit_exact"] is False
@@ -203,13 +202,13 @@ class TestRun:
     )  # fmt: skip
     def test_bad_inputs(
         self,
-        arrays: dict[str, np.ndarray],
+        arrays: dict[str, Array],
         message: str,
         cli: Cli,
         small_model: Path,
-        tmp_path: Path,  # type: ignore[type-arg]
+        tmp_path: Path,
     ) -> None:
-        np.savez(tmp_path / "in.npz", allow_pickle=True, **arrays)  # type: ignore[arg-type]
+        np.savez(tmp_path / "in.npz", allow_pickle=True, **arrays)
         failed = cli("run", small_model, "--input", tmp_path / "in.npz", "-o", tmp_path / "out.npz")
         assert failed.code == 1
         assert message in failed.stderr

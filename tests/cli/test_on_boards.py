@@ -75,7 +75,7 @@ def flip(elf: Path, symbol: str, offset: int) -> None:
     with elf.open("rb") as stream:
         image = ELFFile(stream)
         table = next(s for s in image.iter_sections() if isinstance(s, SymbolTableSection))
-        (found,) = table.get_symbol_by_name(symbol)
+        found = next(entry for entry in table.iter_symbols() if entry.name == symbol)
         address = int(found["st_value"]) + offset
         section = image.get_section(found["st_shndx"])
         position = int(section["sh_offset"]) + address - int(section["sh_addr"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ai_edge_litert import schema_py_generated as schema
+from ai_edge_litert import schema_py_generated as schema  # type: ignore[import-untyped]
 
 from tests.tflite_builder import ModelBuilder, pack
 from tinydeploy.errors import ModelError, UnsupportedError

@@ -6,10 +6,10 @@ import struct
 import time
 from collections.abc import Callable, Sequence
 
-import flatbuffers
+import flatbuffers  # type: ignore[import-untyped]
 import numpy as np
 import pytest
-from ai_edge_litert import schema_py_generated as schema
+from ai_edge_litert import schema_py_generated as schema  # type: ignore[import-untyped]
 
 from tests.frontends.flatbuffer_map import FileMap, map_of
 from tests.tflite_builder import ModelBuilder

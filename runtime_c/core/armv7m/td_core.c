@@ -108,8 +108,8 @@ void td_core_init(void) {
 }
 
 void td_core_enable_interrupt(uint32_t number) {
-    *td_register(NVIC_ISER + 4u * (number / BITS_PER_REGISTER)) =
-        1u << (number % BITS_PER_REGISTER);
+    *td_register(NVIC_ISER + 4u * (number / BITS_PER_REGISTER)) = 1u
+                                                                  << (number % BITS_PER_REGISTER);
 }
 
 uint32_t td_core_mask(void) {

@@ -41,14 +41,14 @@ static uint32_t td_counter_reads(uint32_t *first) {
                      "   nop\n"
                      "   nop\n"
                      "2: .rept " TEXT(TD_COUNTER_PER_TICK) " - 5\n"
-                     "   nop\n"
-                     "   .endr\n"
-                     "   adds %[reads], %[reads], #1\n"
-                     "   b 3f\n"
-                     "3: ldr %[now], [%[value]]\n"
-                     "   subs %[now], %[seen], %[now]\n"
-                     "   subs %[now], %[now], %[reads]\n"
-                     "   beq 2b\n"
+                                                           "   nop\n"
+                                                           "   .endr\n"
+                                                           "   adds %[reads], %[reads], #1\n"
+                                                           "   b 3f\n"
+                                                           "3: ldr %[now], [%[value]]\n"
+                                                           "   subs %[now], %[seen], %[now]\n"
+                                                           "   subs %[now], %[now], %[reads]\n"
+                                                           "   beq 2b\n"
                      : [seen] "=&l"(seen), [reads] "=&l"(reads), [now] "=&l"(now)
                      : [value] "l"(td_register(VALUE))
                      : "cc", "memory");
