@@ -21,12 +21,16 @@ extern "C" {
 #if defined(__GNUC__)
 #define TD_MUST_CHECK __attribute__((warn_unused_result))
 #define TD_ALIGNED(bytes) __attribute__((aligned(bytes)))
-#define TD_NOINLINE __attribute__((noinline))
+#if defined(__clang__)
+#define TD_KERNEL __attribute__((noinline))
+#else
+#define TD_KERNEL __attribute__((noinline, noclone, optimize("no-schedule-insns")))
+#endif
 #define TD_UNUSED __attribute__((unused))
 #else
 #define TD_MUST_CHECK
 #define TD_ALIGNED(bytes)
-#define TD_NOINLINE
+#define TD_KERNEL
 #define TD_UNUSED
 #endif
 

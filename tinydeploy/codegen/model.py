@@ -205,7 +205,7 @@ class _Builder:
             self._functions[kernel.instance] = Function(
                 symbol=symbol,
                 comment=CComment(f"{kernel.title}, {kernel.band} of {kernel.result.rows} rows ({schedule})"),
-                signature=c_call(f"static void {symbol}", parameters, "", ")\n{"),
+                signature=c_call(f"TD_KERNEL static void {symbol}", parameters, "", ")\n{"),
                 body=Raw(render(f"{schedule}.c.j2", p=kernel.instance.params)),
             )
         return self._functions[kernel.instance]
