@@ -27,11 +27,13 @@ extern "C" {
 #define TD_KERNEL __attribute__((noinline, noclone, optimize("no-schedule-insns")))
 #endif
 #define TD_UNUSED __attribute__((unused))
+#define TD_UNROLL_4 _Pragma("GCC unroll 4")
 #else
 #define TD_MUST_CHECK
 #define TD_ALIGNED(bytes)
 #define TD_KERNEL
 #define TD_UNUSED
+#define TD_UNROLL_4
 #endif
 
 /* Every arena and every generated buffer starts at a multiple of this many bytes. */
