@@ -41,11 +41,12 @@ extern "C" {
 
 typedef enum {
     TD_OK = 0,
-    TD_DONE = 1,                 /* step(): that was the last step, the outputs are ready */
-    TD_ERROR_NULL = 2,           /* a required pointer is NULL */
-    TD_ERROR_ARENA_SIZE = 3,     /* the arena is smaller than NAME_ARENA_BYTES */
-    TD_ERROR_ARENA_ALIGN = 4,    /* the arena does not start at a multiple of TD_ALIGN_BYTES */
-    TD_ERROR_NOT_INITIALIZED = 5 /* run() or step() before init() */
+    TD_DONE = 1,                  /* step(): that was the last step, the outputs are ready */
+    TD_ERROR_NULL = 2,            /* a required pointer is NULL */
+    TD_ERROR_ARENA_SIZE = 3,      /* the arena is smaller than NAME_ARENA_BYTES */
+    TD_ERROR_ARENA_ALIGN = 4,     /* the arena does not start at a multiple of TD_ALIGN_BYTES */
+    TD_ERROR_NOT_INITIALIZED = 5, /* run() or step() before init() */
+    TD_ERROR_SELFTEST = 6         /* selftest(): a step computed other bits than the reference */
 } td_status;
 
 typedef enum {

@@ -258,3 +258,63 @@ def test_two_models_share_one_arena(tmp_path: Path) -> None:
     assert rows[0] == rows[2] == rows[4]
     assert rows[1] == rows[3]
     assert rows[0] != rows[1]
+
+
+SELFTEST = r"""
+#include <stdio.h>
+#include "net.h"
+
+int main(void)
+{
+    static uint32_t arena[NET_ARENA_BYTES / 4u + 1u];
+    net_t model;
+    uint32_t bad = 99u;
+    model.state.arena = NULL;
+    printf("%d ", (int)net_selftest(&model, NULL));
+    printf("%d ", (int)net_selftest(&model, &bad));
+    printf("%d ", (int)net_init(&model, arena, sizeof arena));
+    printf("%d ", (int)net_selftest(&model, &bad));
+    printf("%d ", (int)net_selftest(&model, &bad));
+    printf("%u\n", (unsigned)bad);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_a_library_tests_itself(damaged: bool, tmp_path: Path) -> None:
+    """Right as generated; a changed weight is found in its step."""
+    graph = every_operator()
+    compiled = compile_graph(graph, target_of("cortex-m4"), name="net")
+    write_files(compiled.library.files, tmp_path)
+    if damaged:
+        dense = next(c for c in compiled.program.calls() if graph.nodes[c.node].op == "FullyConnected")
+        data = next(c for c in dense.kernel.constants if c.role == "weights")
+        weights = tmp_path / "net_weights.c"
+        line = next(
+            row
+            for row in weights.read_text().splitlines()
+            if f"_{len(data.data)}]" in row or f"[{len(data.data)}] TD" in row
+        )
+        text = weights.read_text()
+        start = text.index("\n", text.index(line)) + 1
+        first, rest = text[start:].split(",", 1)
+        weights.write_text(f"{text[:start]}    {int(first) ^ 127},{rest}")
+    (tmp_path / "main.c").write_text(SELFTEST)
+    compiler = select("gcc", HOST, sanitize=True)
+    sources = [tmp_path / name for name in (*compiled.library.sources, "main.c")]
+    objects = compiler.compile(sources, include_dirs=[tmp_path], out_dir=tmp_path / "o", optimize="-O1")
+    program = compiler.link_host(objects, tmp_path / "main")
+    done = subprocess.run([str(program)], capture_output=True, text=True, timeout=60, check=True)
+    step = next(
+        index
+        for index, step in enumerate(compiled.program.steps)
+        if graph.nodes[step.calls[0].node].op == "FullyConnected"
+    )
+    last = len(compiled.program.steps) - 1
+    assert done.stdout.split() == [
+        "2",
+        "5",
+        "0",
+        *(["6", "6", str(step)] if damaged else ["0", "0", str(last)]),
+    ]

@@ -49,6 +49,8 @@ def generate(program: Program, plan: Plan, prefix: str) -> Library:
         f"{prefix}_weights.c": "weights.c.j2",
         "CMakeLists.txt": "CMakeLists.txt.j2",
     }
+    if model.checks:
+        names[f"{prefix}_selftest.c"] = "selftest.c.j2"
     files = {name: render(template, model=model, c_call=_call) for name, template in names.items()}
     files |= _headers(["tinydeploy.h", *map(str, model.headers)])
     return Library(

@@ -6,9 +6,11 @@ import hashlib
 from dataclasses import dataclass
 
 from tinydeploy import __version__
+from tinydeploy.codegen import selftest
 from tinydeploy.codegen.constants import Constants, padding_rows
 from tinydeploy.codegen.literals import CComment, CFloat, CIdent, CString, Raw, c_call
 from tinydeploy.codegen.render import render
+from tinydeploy.codegen.selftest import Check
 from tinydeploy.codegen.views import (
     C_TYPES,
     QUANTIZED,
@@ -56,6 +58,8 @@ class Model:
     data: tuple[Data, ...]
     functions: tuple[Function, ...]
     steps: tuple[StepView, ...]
+    checks: tuple[Check, ...]
+    seed: Raw
 
 
 def hash_of(graph: Graph) -> int:
@@ -127,6 +131,22 @@ class _Builder:
             data=self._constants.data,
             functions=tuple(self._functions.values()),
             steps=tuple(steps),
+            checks=self._checks(),
+            seed=Raw(f"0x{selftest.SEED:08x}u"),
+        )
+
+    def _checks(self) -> tuple[Check, ...]:
+        """The golden CRCs of a model that can test itself; none otherwise."""
+        if not selftest.supports(self._graph):
+            return ()
+        return tuple(
+            Check(
+                step,
+                Raw(self._address(value, "uint8_t", const=True)),
+                self._graph.type(value).bytes,
+                Raw(f"0x{crc:08x}u"),
+            )
+            for step, value, crc in selftest.golden_crcs(self._program)
         )
 
     def _calls(self, index: int, step: Step, instance: int) -> tuple[CallView, ...]:
@@ -272,6 +292,7 @@ class _Builder:
             low=low,
             high=high,
             converts=converts,
+            is_float=ctype == "float",
             pointer=Raw(self._address(value, ctype, const=not is_input)),
             in_arena=not graph.values[self._program.storage[value]].is_constant,
         )

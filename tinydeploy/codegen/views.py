@@ -57,6 +57,7 @@ class Port:
     low: int
     high: int
     converts: bool
+    is_float: bool
     pointer: Raw
     in_arena: bool
 
