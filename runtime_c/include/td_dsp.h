@@ -61,6 +61,27 @@ static inline uint32_t td_sxtb16_ror8(uint32_t word) {
 #endif
 }
 
+/* Product of the low halfwords of both words, plus `sum` (SMLABB); of the high ones (SMLATT). */
+static inline int32_t td_smlabb(uint32_t a, uint32_t b, int32_t sum) {
+#if TD_DSP_NATIVE
+    int32_t result;
+    __asm__("smlabb %0, %1, %2, %3" : "=r"(result) : "r"(a), "r"(b), "r"(sum));
+    return result;
+#else
+    return sum + (int32_t)(int16_t)(a & 0xffffu) * (int32_t)(int16_t)(b & 0xffffu);
+#endif
+}
+
+static inline int32_t td_smlatt(uint32_t a, uint32_t b, int32_t sum) {
+#if TD_DSP_NATIVE
+    int32_t result;
+    __asm__("smlatt %0, %1, %2, %3" : "=r"(result) : "r"(a), "r"(b), "r"(sum));
+    return result;
+#else
+    return sum + (int32_t)(int16_t)(a >> 16) * (int32_t)(int16_t)(b >> 16);
+#endif
+}
+
 /* Sum of the products of both pairs of signed halfwords, plus `sum`, modulo 2^32 (SMLAD). */
 static inline int32_t td_smlad(uint32_t a, uint32_t b, int32_t sum) {
 #if TD_DSP_NATIVE

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tinydeploy.kernels.base import Access, Result
 from tinydeploy.ops import AnySite
 from tinydeploy.ops.window import Window
@@ -31,6 +33,40 @@ def spans(horizontal: Window, width: int, outputs: int) -> tuple[tuple[int, int,
     first, end = interior(horizontal, width, outputs)
     parts = ((0, first, True), (first, end, False), (end, outputs, True))
     return tuple(part for part in parts if part[0] < part[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Output columns [first, end) without [skip_first, skip_end), done by one piece of code."""
+
+    first: int
+    end: int
+    skip_first: int
+    skip_end: int
+    border: bool
+
+    @property
+    def next(self) -> str:
+        """The C expression that steps x to the next column."""
+        if self.skip_first == self.skip_end:
+            return "++x"
+        return f"x = x == {self.skip_first - 1} ? {self.skip_end} : x + 1"
+
+
+def columns(horizontal: Window, width: int, outputs: int) -> tuple[Columns, ...]:
+    """All output columns: those whose windows lie inside the row, and those that touch a border.
+
+    Left and right border share their code. Empty parts are left out.
+    """
+    first, end = interior(horizontal, width, outputs)
+    inside = Columns(first, end, end, end, border=False)
+    if first == end:
+        return (Columns(0, outputs, 0, 0, border=True),)
+    if first and end < outputs:
+        return Columns(0, outputs, first, end, border=True), inside
+    if first:
+        return Columns(0, first, 0, 0, border=True), inside
+    return (inside,) if end == outputs else (inside, Columns(end, outputs, 0, 0, border=True))
 
 
 def window_text(vertical: Window, horizontal: Window) -> str:

@@ -17,7 +17,7 @@ from tinydeploy.kernels.base import (
     Schedule,
     constant,
 )
-from tinydeploy.kernels.image import image_access, image_result, shape_text, spans, window_text
+from tinydeploy.kernels.image import Columns, columns, image_access, image_result, shape_text, window_text
 from tinydeploy.kernels.requantize import Requantize, fold, is_supported
 from tinydeploy.kernels.targets import Target
 from tinydeploy.ops import AnySite
@@ -31,8 +31,6 @@ INSTRUCTIONS_PER_OUTPUT = 25
 
 @dataclass(frozen=True, slots=True)
 class ConvParams(Params):
-    """``spans`` are the output columns as (first, end, touches a border)."""
-
     width_in: int
     channels_in: int
     channels_out: int
@@ -42,7 +40,7 @@ class ConvParams(Params):
     dilation_y: int
     dilation_x: int
     before_x: int
-    spans: tuple[tuple[int, int, bool], ...]
+    columns: tuple[Columns, ...]
     requantize: Requantize
 
 
@@ -67,6 +65,7 @@ def make(site: AnySite, knobs: Knobs) -> Kernel:
     _, _, width, channels_in = site.input(0).shape
     _, _, width_out, channels_out = site.outputs[0].shape
     flat = is_flat(site)
+    pixels = band * width_out
     weights = site.constant(1)
     if weights is None:
         raise ValueError(f"{site.name}: weights are not constant")
@@ -81,10 +80,12 @@ def make(site: AnySite, knobs: Knobs) -> Kernel:
         dilation_y=vertical.dilation,
         dilation_x=horizontal.dilation,
         before_x=horizontal.before,
-        spans=((0, band * width_out, False),) if flat else spans(horizontal, width, width_out),
+        columns=(Columns(0, pixels, pixels, pixels, border=False),)
+        if flat
+        else columns(horizontal, width, width_out),
         requantize=folded.params,
     )
-    borders = any(border for _, _, border in params.spans)
+    borders = any(part.border for part in params.columns)
     packed: Constant = constant("weights", CType.INT8, Kind.WEIGHTS, weights.reshape(-1))
     zero_point = quant_of(site.input(0)).zero_point
     outputs = site.outputs[0].elements

@@ -16,7 +16,7 @@ from tinydeploy.kernels.base import (
     Schedule,
     constant,
 )
-from tinydeploy.kernels.image import image_access, image_result, shape_text, spans, window_text
+from tinydeploy.kernels.image import Columns, columns, image_access, image_result, shape_text, window_text
 from tinydeploy.kernels.requantize import Requantize, fold, is_supported
 from tinydeploy.ops import AnySite
 from tinydeploy.ops.convolution import windows
@@ -29,8 +29,6 @@ INSTRUCTIONS_PER_OUTPUT = 30
 
 @dataclass(frozen=True, slots=True)
 class DepthwiseParams(Params):
-    """``spans`` are the output columns as (first, end, touches a border)."""
-
     width_in: int
     channels_in: int
     multiplier: int
@@ -40,7 +38,7 @@ class DepthwiseParams(Params):
     dilation_y: int
     dilation_x: int
     before_x: int
-    spans: tuple[tuple[int, int, bool], ...]
+    columns: tuple[Columns, ...]
     requantize: Requantize
 
 
@@ -61,10 +59,10 @@ def _make(site: AnySite, _knobs: Knobs) -> Kernel:
         dilation_y=vertical.dilation,
         dilation_x=horizontal.dilation,
         before_x=horizontal.before,
-        spans=spans(horizontal, width, site.outputs[0].shape[2]),
+        columns=columns(horizontal, width, site.outputs[0].shape[2]),
         requantize=folded.params,
     )
-    borders = any(border for _, _, border in params.spans)
+    borders = any(part.border for part in params.columns)
     zero_point = quant_of(site.input(0)).zero_point
     by_channel = weights[0].transpose(2, 0, 1).reshape(-1)
     taps = vertical.size * horizontal.size
