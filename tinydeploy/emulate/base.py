@@ -34,9 +34,9 @@ class Emulator(ABC):
 
     @abstractmethod
     def instructions(self) -> int | None:
-        """Instructions executed since ``start``: exact while the chip sleeps, None where nobody counts.
+        """Instructions executed since ``start``, exact while the chip sleeps; None where nobody counts.
 
-        QEMU does not count aloud; its firmware measures exact differences with ``td_counter``.
+        QEMU does not count aloud: its firmware measures exact differences with ``td_counter``.
         """
 
     @abstractmethod

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Protocol
 
+from tinydeploy.errors import DeviceError
 from tinydeploy.firmware.image import Image
 
 _LINE = re.compile(rb"TD-FAULT exception=[^\r\n\0]*\r\n")
 _FIELD = re.compile(r"(\w+)=(\w+)")
+_REPORT_BYTES = 512  # no report is longer
 _CAUSES = {
     0: "code fetched from a protected address",
     1: "access to a protected address",
@@ -69,3 +72,49 @@ def find_fault(received: bytes) -> Fault | None:
     overflow = fields.pop("stack", "ok") == "overflow"
     numbers = {name: int(value, 16) for name, value in fields.items() if re.fullmatch("[0-9a-f]+", value)}
     return Fault(numbers.pop("exception", 0), overflow, numbers)
+
+
+class _Transport(Protocol):
+    """``rpc.Transport``, which this layer must not import."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def seconds_per_byte(self) -> float: ...
+
+    def write(self, data: bytes) -> None: ...
+
+    def read(self, timeout_s: float) -> bytes: ...
+
+    def close(self) -> None: ...
+
+
+class FaultWatch:
+    """A line that looks at what it carries: a fault report becomes a DeviceError at once.
+
+    Without it, the host would wait for an answer that never comes. ``image`` gives addresses their names.
+    """
+
+    def __init__(self, line: _Transport, image: Image | None = None) -> None:
+        self.name = line.name
+        self.seconds_per_byte = line.seconds_per_byte
+        self._line = line
+        self._image = image
+        self._recent = b""
+
+    def write(self, data: bytes) -> None:
+        self._line.write(data)
+
+    def read(self, timeout_s: float) -> bytes:
+        """What has arrived; raises DeviceError where a fault report is complete with it."""
+        received = self._line.read(timeout_s)
+        self._recent = (self._recent + received)[-_REPORT_BYTES - len(received) :]
+        fault = find_fault(self._recent)
+        if fault is not None:
+            self._recent = b""
+            raise DeviceError(fault.describe(self._image), where=self.name, fix="Reset the board")
+        return received
+
+    def close(self) -> None:
+        self._line.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,10 +20,12 @@ class Toolchain(ABC):
     """A compiler for one CPU: sources to objects, objects to a program, a library or a firmware image.
 
     ``name`` is ``gcc`` or ``zig``; ``version`` the compiler's own, to be recorded with every figure.
-    ``sanitize`` instruments host code with ASan and UBSan.
+    ``sanitize`` instruments host code with ASan and UBSan. ``stack_flags`` let the compiler tell the frames of
+    functions: gcc in a ``.su`` file beside the object, clang in a section.
     """
 
     name: str
+    stack_flags: tuple[str, ...]
 
     def __init__(self, cpu: CpuSpec, *, sanitize: bool = False) -> None:
         if sanitize and not cpu.is_host:
@@ -80,20 +83,24 @@ class Toolchain(ABC):
 
     def link_host(self, objects: Sequence[Path], out: Path) -> Path:
         """Link objects into a program of this machine; returns ``out``."""
-        return self._link_host(objects, out, ())
+        sanitize = SANITIZE if self.sanitize else ()
+        return self._link(objects, out, (*sanitize, "-lm"))
 
-    def link_shared(self, objects: Sequence[Path], out: Path, libraries: Sequence[Path] = ()) -> Path:
-        """Link objects, compiled with ``-fPIC``, into a library that ctypes can load; returns ``out``."""
-        return self._link_host([*objects, *libraries], out, ("-shared",))
+    def link_shared(self, objects: Sequence[Path], out: Path) -> Path:
+        """Link objects, compiled with ``-fPIC``, into a library that ctypes can load; returns ``out``.
 
-    def _link_host(self, inputs: Sequence[Path], out: Path, flags: Sequence[str]) -> Path:
+        The objects call no C library: without it, zig's first link takes a moment instead of half a minute.
+        """
+        alone = ("-nostdlib",) if sys.platform == "linux" else ()
+        return self._link(objects, out, ("-shared", *alone))
+
+    def _link(self, objects: Sequence[Path], out: Path, flags: Sequence[str]) -> Path:
         if not self.cpu.is_host:
             raise ToolError(
                 f"{self.cpu.key} has no operating system to run a program", fix="Build a firmware"
             )
         out.parent.mkdir(parents=True, exist_ok=True)
-        sanitize = SANITIZE if self.sanitize else ()
-        command = [*self._compiler(), *sanitize, *flags, *map(str, inputs), "-o", str(out), "-lm"]
+        command = [*self._compiler(), *map(str, objects), "-o", str(out), *flags]
         self._run(command, doing=f"linking {out.name}")
         return out
 

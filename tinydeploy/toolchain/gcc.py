@@ -19,6 +19,7 @@ def find_gcc(cpu: CpuSpec) -> str | None:
 
 class Gcc(Toolchain):
     name = "gcc"
+    stack_flags = ("-fstack-usage",)
 
     def __init__(self, cpu: CpuSpec, *, sanitize: bool = False) -> None:
         super().__init__(cpu, sanitize=sanitize)

@@ -29,6 +29,7 @@ def find_zig() -> Path | None:
 
 class Zig(Toolchain):
     name = "zig"
+    stack_flags = ("-fstack-size-section",)
 
     def __init__(self, cpu: CpuSpec, *, sanitize: bool = False) -> None:
         super().__init__(cpu, sanitize=sanitize)

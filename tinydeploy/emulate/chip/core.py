@@ -5,12 +5,11 @@ from __future__ import annotations
 import ctypes
 import mmap
 import struct
-from dataclasses import dataclass, field
 
 from tinydeploy.boards import Chip, Kind
 from tinydeploy.emulate.chip.bus import PAGE, Bus
 from tinydeploy.emulate.chip.engine import arm, unicorn
-from tinydeploy.emulate.chip.hook import BlockHook
+from tinydeploy.emulate.chip.hook import Hook
 
 _MODELS = {
     "cortex-m0": arm.UC_CPU_ARM_CORTEX_M0,
@@ -42,48 +41,29 @@ _RETURN_PSP = 1 << 2
 _WORD = 0xFFFF_FFFF
 
 
-@dataclass(slots=True)
-class Memory:
-    """A region's bytes, shared with Unicorn and the hook."""
-
-    data: mmap.mmap
-    address: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.data))
-
-
 class Core:
     """Registers, memory and exception entry and return. Time and interrupts belong to ``machine``."""
 
-    def __init__(self, chip: Chip, bus: Bus, hook: BlockHook | None) -> None:
+    def __init__(self, chip: Chip, bus: Bus, hook: Hook) -> None:
         self.engine = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
         self.engine.ctl_set_cpu_model(_MODELS[chip.cpu])
         self.active: list[int] = []
-        self._memories = {region.name: Memory(mmap.mmap(-1, region.size)) for region in chip.regions}
-        for region in chip.regions:
-            memory = self._memories[region.name]
+        self._memories = [_memory(region.size) for region in chip.regions]
+        for region, memory in zip(chip.regions, self._memories, strict=True):
             access = unicorn.UC_PROT_READ | unicorn.UC_PROT_EXEC
             access |= unicorn.UC_PROT_WRITE if region.kind is Kind.RAM else 0
             for origin in (region.origin, region.alias):
                 if origin is not None:
-                    self.engine.mem_map_ptr(origin, region.size, access, memory.address)
-                    if hook is not None:
-                        hook.add_region(
-                            origin, region.size, memory.address, constant=region.kind is Kind.FLASH
-                        )
+                    self.engine.mem_map_ptr(origin, region.size, access, ctypes.addressof(memory))
+                    hook.add_region(origin, region.size, memory, constant=region.kind is Kind.FLASH)
+        self._hook = hook  # its memory must live as long as the engine
+        hook.install(self.engine)
         for page in bus.pages():
             self._map_page(bus, page)
 
     def load(self, address: int, data: bytes) -> None:
         """Put bytes into memory, flash included; raises UcError where there is none."""
         self.engine.mem_write(address, data)
-
-    def erase(self) -> None:
-        """All memories as at power-up."""
-        for memory in self._memories.values():
-            memory.data.seek(0)
-            memory.data.write(bytes(len(memory.data)))
 
     def reset(self, vectors: int) -> None:
         """Load stack pointer and program counter from the vector table."""
@@ -183,3 +163,8 @@ class Core:
             bus.write(page + offset, size, value)
 
         self.engine.mmio_map(page, PAGE, read, None, write, None)
+
+
+def _memory(size: int) -> ctypes.Array[ctypes.c_char]:
+    """Zeroed bytes at a fixed address, which Unicorn and the hook share; pages come when touched."""
+    return (ctypes.c_char * size).from_buffer(mmap.mmap(-1, size))

@@ -11,8 +11,9 @@ from pathlib import Path
 from tinydeploy.boards import Board
 from tinydeploy.emulate.base import Emulator
 from tinydeploy.emulate.chip.core import SUPPORTED
-from tinydeploy.emulate.chip.hook import BlockHook
+from tinydeploy.emulate.chip.hook import Hook, PythonHook, make_hook
 from tinydeploy.emulate.chip.machine import Machine
+from tinydeploy.emulate.chip.trace import BlockTrace
 from tinydeploy.emulate.line import Line
 from tinydeploy.errors import DeviceError, ToolError
 from tinydeploy.firmware import read_image
@@ -23,14 +24,20 @@ _PIECE = 4096
 class UnicornEmulator(Emulator):
     """A board in this process.
 
-    ``counted`` False leaves the C block hook out, as does a machine without C compiler: counts are None then.
+    ``compiled`` False takes the slow block hook in Python, as does a machine without C compiler.
     ``stuck_low`` gives register bits (by address) that always read as 0: broken hardware, for tests.
+    ``trace`` records which blocks run.
     """
 
     kind = "unicorn"
 
     def __init__(
-        self, board: Board, *, counted: bool = True, stuck_low: Mapping[int, int] | None = None
+        self,
+        board: Board,
+        *,
+        compiled: bool = True,
+        stuck_low: Mapping[int, int] | None = None,
+        trace: BlockTrace | None = None,
     ) -> None:
         self.name = f"{board.name} in Unicorn"
         if board.uart is None or board.chip.cpu not in SUPPORTED:
@@ -38,8 +45,9 @@ class UnicornEmulator(Emulator):
                 f"cannot emulate {board.chip.cpu}. Supported: {', '.join(SUPPORTED)}", where=self.name
             )
         self._board = board
-        self._counted = counted
+        self._compiled = compiled
         self._stuck_low = dict(stuck_low or {})
+        self._trace = trace
         self._machine: Machine | None = None
         self._threads: list[threading.Thread] = []
         self._inside: socket.socket | None = None
@@ -53,6 +61,8 @@ class UnicornEmulator(Emulator):
         outside, self._inside = socket.socketpair()
         self._line = Line(outside, self.name, lambda: self._failure or "the emulator was stopped")
         self._machine = Machine(self._board, self._transmit, self._hook(), self._stuck_low)
+        if self._trace is not None:
+            self._trace.install(self._machine.core.engine)
         self._machine.load(image)
         self._threads = [
             threading.Thread(target=self._run, daemon=True),
@@ -74,7 +84,7 @@ class UnicornEmulator(Emulator):
             raise ToolError("is not started", where=self.name)
         return self._line
 
-    def instructions(self) -> int | None:
+    def instructions(self) -> int:
         return self.machine.instructions
 
     def stop(self) -> None:
@@ -94,13 +104,8 @@ class UnicornEmulator(Emulator):
         self._threads = []
         self._machine = None
 
-    def _hook(self) -> BlockHook | None:
-        if not self._counted:
-            return None
-        try:
-            return BlockHook()
-        except ToolError:
-            return None
+    def _hook(self) -> Hook:
+        return make_hook() if self._compiled else PythonHook()
 
     def _run(self) -> None:
         assert self._machine is not None

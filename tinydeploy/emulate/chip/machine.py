@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -13,8 +12,8 @@ from tinydeploy.emulate.blocks import Rcc, Scs, Wires
 from tinydeploy.emulate.blocks.scs import FIRST_INTERRUPT, HARD_FAULT, LOWEST_PRIORITY
 from tinydeploy.emulate.chip.bus import Bus
 from tinydeploy.emulate.chip.core import Core
-from tinydeploy.emulate.chip.engine import arm, library, unicorn
-from tinydeploy.emulate.chip.hook import NEVER, BlockHook
+from tinydeploy.emulate.chip.engine import unicorn
+from tinydeploy.emulate.chip.hook import NEVER, Hook
 from tinydeploy.errors import DeviceError
 from tinydeploy.firmware import Image
 
@@ -25,7 +24,6 @@ _INTR_PREFETCH = 3
 _INTR_RETURN = 8
 _EXCEPTION_SVC = 11
 _END = 0xFFFF_FFFE  # no code reaches it
-_SLICE_US = 20_000  # without the hook: how long the chip runs before the next look at interrupts
 _LONGEST_SLEEP_S = 0.5
 _CFSR = {
     unicorn.UC_ERR_READ_UNMAPPED: 0x8200,
@@ -43,7 +41,7 @@ _HFSR_FORCED = 0x4000_0000
 class Machine:
     """A chip that executes an image.
 
-    One cycle is one instruction. ``hook`` None runs without counts: time then follows the wall clock.
+    One cycle is one instruction.
     ``transmit`` gets the bytes of the board's UART, ``receive`` delivers bytes to it from any thread.
     """
 
@@ -51,7 +49,7 @@ class Machine:
         self,
         board: Board,
         transmit: Callable[[bytes], None],
-        hook: BlockHook | None,
+        hook: Hook,
         stuck_low: Mapping[int, int],
     ) -> None:
         chip = board.chip
@@ -59,7 +57,7 @@ class Machine:
         self._board = board
         self._chip = chip
         self._transmit = transmit
-        self._hook = hook
+        self._state = hook.state
         self._wake = threading.Condition()
         self._incoming = bytearray()
         self._stopping = False
@@ -67,7 +65,6 @@ class Machine:
         self._interrupt_number: int | None = None
         self._bad_address = 0
         self._failure = ""
-        self._started = time.monotonic()
         self.bus = Bus(chip, self._wires, stuck_low)
         self.core = Core(chip, self.bus, hook)
         self._uart = self.bus.models[board.uart.block]
@@ -76,7 +73,6 @@ class Machine:
 
     def load(self, image: Image) -> None:
         """Put an image into flash and reset the chip. Raises DeviceError where it does not fit the chip."""
-        self.core.erase()
         for segment in image.segments:
             try:
                 self.core.load(segment.address, segment.data)
@@ -92,27 +88,26 @@ class Machine:
         self.core.reset(self._vectors)
 
     @property
-    def instructions(self) -> int | None:
-        return self._hook.state.instructions if self._hook else None
+    def instructions(self) -> int:
+        return self._state.instructions
 
     def receive(self, data: bytes) -> None:
         with self._wake:
             self._incoming += data
             self._wake.notify()
-        self._interrupt_core()
+        self._attention()
 
     def stop(self) -> None:
         """Let ``run`` return soon; from any thread."""
         with self._wake:
             self._stopping = True
             self._wake.notify()
-        self._interrupt_core()
+        self._attention()
 
     def run(self) -> None:
         """Execute until ``stop``. Raises DeviceError where the core locks up or hardware would fail."""
         while True:
-            if self._hook is not None:
-                self._hook.state.stop = 0  # before the looks below: what comes later sets it again
+            self._state.stop = 0  # before the looks below: what comes later sets it again
             if self._failure:
                 raise DeviceError(self._failure)
             if self._stopping:
@@ -160,19 +155,10 @@ class Machine:
 
     def _cycles(self) -> int:
         """Cycles up to the present block's start."""
-        if self._hook is None:
-            return int((time.monotonic() - self._started) * self._chip.reset_hz)
-        return self._hook.state.before + self._idle_cycles
+        return self._state.before + self._idle_cycles
 
     def _attention(self) -> None:
-        if self._hook is not None:
-            self._hook.state.stop = 1
-
-    def _interrupt_core(self) -> None:
-        if self._hook is not None:
-            self._hook.state.stop = 1
-        else:
-            self.core.engine.emu_stop()
+        self._state.stop = 1
 
     def _deliver_bytes(self) -> None:
         with self._wake:
@@ -197,50 +183,22 @@ class Machine:
     def _execute(self, interrupt_waits: bool) -> None:
         """Run up to the next event: a stop, an exception, a sleep or a fault."""
         self._interrupt_number = None
-        hook = self._hook
-        if hook is not None:
-            deadline = self._scs.tick_deadline()
-            hook.state.deadline = NEVER if deadline is None else max(0, deadline - self._idle_cycles)
-            hook.state.interrupt = int(interrupt_waits)
-            hook.state.stopped = 0
+        deadline = self._scs.tick_deadline()
+        state = self._state
+        state.deadline = NEVER if deadline is None else max(0, deadline - self._idle_cycles)
+        state.interrupt = int(interrupt_waits)
+        state.stopped = 0
         try:
-            if hook is not None:
-                self.core.engine.emu_start(self.core.pc | 1, _END)
-            elif interrupt_waits:
-                self._run_until_unmasked()
-            else:
-                self.core.engine.emu_start(self.core.pc | 1, _END, _SLICE_US)
+            self.core.engine.emu_start(self.core.pc | 1, _END)
         except unicorn.UcError as error:
             self._fault(_CFSR.get(error.errno, 0))
             return
         if self._interrupt_number is not None:
             self._exception(self._interrupt_number)
-        elif not self._was_stopped():
-            self._settle_time()
+        elif not state.stopped:  # WFI
+            state.before = state.instructions
             if not interrupt_waits:
                 self._sleep()
-
-    def _run_until_unmasked(self) -> None:
-        """What the C hook does for a waiting interrupt, in Python: slow, and for a few instructions only."""
-        engine = self.core.engine
-
-        def look(_engine: object, _address: int, _size: int, _data: object) -> None:
-            if not self.core.masked:
-                engine.emu_stop()
-
-        handle = engine.hook_add(unicorn.UC_HOOK_BLOCK, look)
-        engine.ctl_flush_tb()  # code translated before calls no hook
-        try:
-            engine.emu_start(self.core.pc | 1, _END, _SLICE_US)
-        finally:
-            engine.hook_del(handle)
-            engine.ctl_flush_tb()
-
-    def _was_stopped(self) -> bool:
-        """Whether Unicorn returned because it was told to; else the core executes WFI."""
-        if self._hook is not None:
-            return bool(self._hook.state.stopped)
-        return bool(self.core.engine.query(unicorn.UC_QUERY_TIMEOUT))
 
     def _exception(self, number: int) -> None:
         """What Unicorn reports through its interrupt hook."""
@@ -269,11 +227,6 @@ class Machine:
         registers[Scs.BFAR] = self._bad_address
         self._enter(HARD_FAULT)
 
-    def _settle_time(self) -> None:
-        """At rest, all counted instructions have been executed."""
-        if self._hook is not None:
-            self._hook.state.before = self._hook.state.instructions
-
     def _sleep(self) -> None:
         """WFI: wait for bytes or for SysTick, without using the host's processor."""
         deadline = self._scs.tick_deadline()
@@ -291,21 +244,6 @@ class Machine:
         engine = self.core.engine
         engine.hook_add(unicorn.UC_HOOK_INTR, self._on_interrupt)
         engine.hook_add(unicorn.UC_HOOK_MEM_INVALID, self._on_bad_access)
-        if self._hook is None:
-            return
-        self._hook.connect(library, arm.UC_ARM_REG_PRIMASK)
-        handle = ctypes.c_size_t()
-        status = library.uc_hook_add(
-            engine._uch,
-            ctypes.byref(handle),
-            unicorn.UC_HOOK_BLOCK,
-            self._hook.address,
-            ctypes.byref(self._hook.state),
-            ctypes.c_uint64(1),
-            ctypes.c_uint64(0),
-        )
-        if status != unicorn.UC_ERR_OK:
-            raise unicorn.UcError(status)
 
     def _on_interrupt(self, engine: Any, number: int, _data: object) -> None:
         self._interrupt_number = number
