@@ -7,8 +7,19 @@
  * outside it. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "td_shadow.h"
 #include "tinydeploy.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#define TD_POISON(bytes, size) ASAN_POISON_MEMORY_REGION(bytes, size)
+#define TD_UNPOISON(bytes, size) ASAN_UNPOISON_MEMORY_REGION(bytes, size)
+#else
+#define TD_POISON(bytes, size) ((void)(bytes), (void)(size))
+#define TD_UNPOISON(bytes, size) ((void)(bytes), (void)(size))
+#endif
 
 extern const td_model *const td_app_model;
 
@@ -39,6 +50,16 @@ static int fail(td_status status) {
     return EXIT_FAILURE;
 }
 
+/* Destroys what is dead in `step`; `next` walks through the ranges. */
+static void bury(uint8_t *arena, uint32_t arena_bytes, uint32_t step, uint32_t *next) {
+    TD_UNPOISON(arena, arena_bytes);
+    for (; *next < td_app_dead_range_count && td_app_dead_ranges[*next].step == step; ++*next) {
+        const td_dead_range *const range = &td_app_dead_ranges[*next];
+        memset(arena + range->offset, 0xa5, range->size);
+        TD_POISON(arena + range->offset, range->size);
+    }
+}
+
 static int run_sample(const td_model *model, td_state *state) {
     for (uint32_t index = 0u; index < model->input_count; ++index) {
         const size_t size = model->inputs[index].bytes;
@@ -47,9 +68,12 @@ static int run_sample(const td_model *model, td_state *state) {
         }
     }
     td_status status = TD_OK;
-    while (status == TD_OK) {
+    uint32_t next = 0u;
+    for (uint32_t step = 0u; status == TD_OK; ++step) {
+        bury(state->arena, model->arena_bytes, step, &next);
         status = model->step(state);
     }
+    TD_UNPOISON(state->arena, model->arena_bytes);
     if (status != TD_DONE) {
         return fail(status);
     }

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from tinydeploy.build import Compiled, write_files
+from tinydeploy.codegen import shadow_source
 from tinydeploy.errors import DeviceError
 from tinydeploy.ir import Array
 from tinydeploy.resources import runtime_dir
@@ -108,11 +109,13 @@ def build_host(
     Raises ToolError with the compiler's first errors.
     """
     library = compiled.library
-    write_files({**library.files, **library.descriptor}, folder)
-    sources = [folder / name for name in (*library.sources, *library.descriptor)]
-    sources.append(runtime_dir() / "host" / "td_host.c")
+    shadow = {"td_shadow.c": shadow_source(compiled.program, compiled.plan)}
+    write_files({**library.files, **library.descriptor, **shadow}, folder)
+    sources = [folder / name for name in (*library.sources, *library.descriptor, *shadow)]
+    harness = runtime_dir() / "host"
+    sources.append(harness / "td_host.c")
     objects = toolchain.compile(
-        sources, include_dirs=[folder], defines={"TD_TRACE": 1}, out_dir=folder / "obj", optimize=optimize
+        sources, include_dirs=[folder, harness], defines={"TD_TRACE": 1}, out_dir=folder / "obj", optimize=optimize
     )
     executable = folder / library.prefix
     toolchain.link_host(objects, executable)
