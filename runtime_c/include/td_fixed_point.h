@@ -69,12 +69,12 @@ static inline int32_t td_requantize(int32_t value, int32_t multiplier, int32_t s
     return td_rounding_shift_right(td_doubling_high_mul(value, multiplier), -shift);
 }
 
-/* The same for |value| < 2^30 and a shift from -31 to -1, where no intermediate sum leaves 32 bits:
- * one rounding multiplication, one rounding shift. */
-static inline int32_t td_requantize_small(int32_t value, int32_t multiplier, int32_t shift) {
+/* The same for |value| < 2^30 and a right shift from 1 to 31, where no intermediate sum leaves 32
+ * bits: one rounding multiplication, one rounding shift. */
+static inline int32_t td_requantize_small(int32_t value, int32_t multiplier, int32_t right_shift) {
     const int32_t product = td_doubling_high_mul_small(value, multiplier);
-    const int32_t half = (int32_t)((uint32_t)1 << (-shift - 1));
-    return (product + (product >> 31) + half) >> -shift;
+    const int32_t half = (int32_t)((uint32_t)1 << (right_shift - 1));
+    return (product + (product >> 31) + half) >> right_shift;
 }
 
 /* The same for any shift from -31 to 30. */

@@ -19,13 +19,15 @@ from tinydeploy.ops.quantized import (
     quant_of,
 )
 
+SMALL = "td_requantize_small"
+
 
 @dataclass(frozen=True, slots=True)
 class Requantize:
     """Compile-time part: clamps, whether factors differ by channel, the cheapest C function that is exact.
 
-    ``td_requantize_small`` needs sums below 2**30 and shifts to the right, ``td_requantize`` no shift to the
-    left, ``td_requantize_any`` nothing.
+    ``td_requantize_small`` needs sums below 2**30 and takes right shifts as positive numbers,
+    ``td_requantize`` needs shifts that are not to the left, ``td_requantize_any`` nothing.
     """
 
     low: int
@@ -62,6 +64,8 @@ def fold(site: AnySite, channel_axis: int) -> Folded:
         constant("bias", CType.INT32, Kind.TABLE, _folded_bias(site, weights, bias, channel_axis)),
     ]
     scalars = [Scalar("output_zero_point", quant_of(site.outputs[0]).zero_point)]
+    if params.function == SMALL:
+        shift = -shift
     if params.per_channel:
         constants.append(constant("multiplier", CType.INT32, Kind.TABLE, multiplier))
         constants.append(constant("shift", CType.INT8, Kind.TABLE, shift))
@@ -74,7 +78,7 @@ def _function(shift: Int64, peak: int) -> str:
     if (shift > 0).any():
         return "td_requantize_any"
     if (shift <= -1).all() and (shift >= -31).all() and peak < 1 << 30:
-        return "td_requantize_small"
+        return SMALL
     return "td_requantize"
 
 
