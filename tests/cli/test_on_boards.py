@@ -18,7 +18,14 @@ from elftools.elf.sections import SymbolTableSection
 from tests.cli.conftest import Cli, Outcome
 from tests.golden.tflm import Tflm
 from tests.rpc.faults import FaultyTransport
-from tests.shared_data import kws_inputs, mlperf_model, needs_shared
+from tests.shared_data import (
+    MLPERF_MODELS,
+    kws_inputs,
+    kws_labels,
+    kws_names,
+    mlperf_model,
+    needs_shared,
+)
 from tests.tflite_builder import ModelBuilder
 from tinydeploy import demo
 from tinydeploy.boards import load_board
@@ -50,6 +57,31 @@ def test_verify_is_bit_exact(bench: str, board: str, toolchain: str, cli: Cli) -
     assert found.json["samples"] == 8
     assert found.json["instances_compared"] == 8 * found.json["instances"]
     assert found.json["toolchain"].startswith(toolchain)
+
+
+@needs_shared
+@pytest.mark.full
+@pytest.mark.parametrize("board", BOARDS)
+@pytest.mark.parametrize("bench", MLPERF_MODELS)
+def test_verify_thirty_two_samples(bench: str, board: str, cli: Cli) -> None:
+    found = cli("verify", mlperf_model(bench), "--board", board, "--emulate", "--samples", 32, "--json")
+    assert found.json["bit_exact"] is True
+
+
+@needs_shared
+@pytest.mark.full
+def test_901_of_1000_keywords_are_right_on_the_board(cli: Cli, tmp_path: Path) -> None:
+    np.savez(tmp_path / "in.npz", in0=kws_inputs(1000))
+    out = tmp_path / "out.npz"
+    done = cli(
+        "run", mlperf_model("kws"), "--board", "qemu-m4", "--emulate",
+        "--input", tmp_path / "in.npz", "-o", out,
+    )  # fmt: skip
+    assert done.code == 0, done.stderr
+    labels = kws_labels()
+    with np.load(out) as arrays:
+        answers = arrays["out0"].reshape(1000, 12).argmax(axis=1)
+    assert sum(labels[name] == answer for name, answer in zip(kws_names(), answers, strict=True)) == 901
 
 
 @needs_shared
