@@ -7,23 +7,21 @@ from dataclasses import dataclass
 
 from tinydeploy.kernels.base import (
     CType,
-    Instance,
     Kernel,
     Kind,
     Knobs,
     Params,
-    Scalar,
     Schedule,
     constant,
 )
 from tinydeploy.kernels.dsp import interleave, words_of
-from tinydeploy.kernels.image import image_access, image_result, shape_text, spans, window_text
+from tinydeploy.kernels.image import spans
 from tinydeploy.kernels.requantize import Requantize, fold, is_supported
 from tinydeploy.kernels.targets import Feature, Target
+from tinydeploy.kernels.windowed import weights_of, windowed_kernel
 from tinydeploy.ops import AnySite
 from tinydeploy.ops.conv_2d import Conv2D
 from tinydeploy.ops.convolution import windows
-from tinydeploy.ops.quantized import quant_of
 
 INSTRUCTIONS_PER_MAC = {1: 1.6, 2: 1.4}
 INSTRUCTIONS_PER_OUTPUT = 14
@@ -90,16 +88,13 @@ def _make(site: AnySite, knobs: Knobs) -> Kernel:
     vertical, horizontal = windows(site)
     _, _, width, channels_in = site.input(0).shape
     _, rows, width_out, channels_out = site.outputs[0].shape
-    weights = site.constant(1)
-    if weights is None:
-        raise ValueError(f"{site.name}: weights are not constant")
+    weights = weights_of(site)
     depth = _depth(site)
     folded = fold(site, channel_axis=0)
     inside = [span for span in spans(horizontal, width, width_out) if not span[2]]
     first, end = inside[0][:2] if inside else (0, 0)
     if horizontal.dilation != 1:
         first, end = 0, 0
-    zero_point = quant_of(site.input(0)).zero_point
     borders = (first, end) != (0, width_out)
     params = Im2colParams(
         pixels=tile.pixels,
@@ -125,19 +120,15 @@ def _make(site: AnySite, knobs: Knobs) -> Kernel:
     outputs = site.outputs[0].elements
     cost = outputs * (depth * INSTRUCTIONS_PER_MAC[tile.pixels] + INSTRUCTIONS_PER_OUTPUT)
     copies = rows * width_out * depth * INSTRUCTIONS_PER_COPY
-    return Kernel(
-        instance=Instance(SCHEDULE.name, params),
-        title=f"Conv2D {window_text(vertical, horizontal)}, {shape_text(site)}",
-        band=1,
-        flat=False,
-        operands=(0,),
-        accesses=(image_access(site, vertical),),
-        result=image_result(site),
-        constants=(constant("weights", CType.INT8, Kind.WEIGHTS, packed), *folded.constants),
-        scalars=(*((Scalar("input_zero_point", zero_point),) if borders else ()), *folded.scalars),
+    return windowed_kernel(
+        site,
+        SCHEDULE.name,
+        params,
+        constant("weights", CType.INT8, Kind.WEIGHTS, packed),
+        folded,
+        cost=cost + copies,
+        borders=borders,
         scratch_bytes=_scratch_bytes(site, tile.pixels),
-        cost_instructions=int(cost) + copies,
-        pad_value=zero_point,
     )
 
 

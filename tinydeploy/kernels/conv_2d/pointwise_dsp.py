@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from tinydeploy.kernels.base import (
     Banded,
     CType,
-    Instance,
     Kernel,
     Kind,
     Knobs,
@@ -17,9 +16,9 @@ from tinydeploy.kernels.base import (
 )
 from tinydeploy.kernels.conv_2d.scalar import bands, is_flat
 from tinydeploy.kernels.dsp import interleave, words_of
-from tinydeploy.kernels.image import image_access, image_result, shape_text, window_text
 from tinydeploy.kernels.requantize import Requantize, fold, is_supported
 from tinydeploy.kernels.targets import Feature, Target
+from tinydeploy.kernels.windowed import weights_of, windowed_kernel
 from tinydeploy.ops import AnySite
 from tinydeploy.ops.conv_2d import Conv2D
 from tinydeploy.ops.convolution import windows
@@ -51,37 +50,32 @@ def _applies(site: AnySite, target: Target) -> bool:
 
 def _make(site: AnySite, knobs: Knobs) -> Kernel:
     band = knobs.band if isinstance(knobs, Banded) else 1
-    vertical, horizontal = windows(site)
+    _, horizontal = windows(site)
     channels_in = site.input(0).shape[3]
     width, channels_out = site.outputs[0].shape[2:]
-    weights = site.constant(1)
-    if weights is None:
-        raise ValueError(f"{site.name}: weights are not constant")
+    weights = weights_of(site)
     folded = fold(site, channel_axis=0)
     packed = interleave(weights.reshape(channels_out, channels_in), GROUP)
     outputs = site.outputs[0].elements
-    return Kernel(
-        instance=Instance(
-            SCHEDULE.name,
-            PointwiseParams(
-                pixels=band * width,
-                step=horizontal.stride * channels_in,
-                channels_in=channels_in,
-                channels_out=channels_out,
-                words=words_of(channels_in),
-                requantize=folded.params,
-            ),
-        ),
-        title=f"Conv2D {window_text(vertical, horizontal)}, {shape_text(site)}",
+    params = PointwiseParams(
+        pixels=band * width,
+        step=horizontal.stride * channels_in,
+        channels_in=channels_in,
+        channels_out=channels_out,
+        words=words_of(channels_in),
+        requantize=folded.params,
+    )
+    return windowed_kernel(
+        site,
+        SCHEDULE.name,
+        params,
+        constant("weights", CType.INT8, Kind.WEIGHTS, packed),
+        folded,
+        cost=outputs * (channels_in * INSTRUCTIONS_PER_MAC + INSTRUCTIONS_PER_OUTPUT),
+        borders=False,
         band=band,
         flat=is_flat(site),
-        operands=(0,),
-        accesses=(image_access(site, vertical),),
-        result=image_result(site),
-        constants=(constant("weights", CType.INT8, Kind.WEIGHTS, packed), *folded.constants),
-        scalars=folded.scalars,
         scratch_bytes=2 * 2 * 4 * words_of(channels_in),
-        cost_instructions=int(outputs * (channels_in * INSTRUCTIONS_PER_MAC + INSTRUCTIONS_PER_OUTPUT)),
     )
 
 

@@ -8,22 +8,20 @@ from tinydeploy.kernels.base import (
     Banded,
     Constant,
     CType,
-    Instance,
     Kernel,
     Kind,
     Knobs,
     Params,
-    Scalar,
     Schedule,
     constant,
 )
-from tinydeploy.kernels.image import Columns, columns, image_access, image_result, shape_text, window_text
+from tinydeploy.kernels.image import Columns, columns
 from tinydeploy.kernels.requantize import Requantize, fold, is_supported
 from tinydeploy.kernels.targets import Target
+from tinydeploy.kernels.windowed import weights_of, windowed_kernel
 from tinydeploy.ops import AnySite
 from tinydeploy.ops.conv_2d import Conv2D
 from tinydeploy.ops.convolution import windows
-from tinydeploy.ops.quantized import quant_of
 
 INSTRUCTIONS_PER_MAC = 4
 INSTRUCTIONS_PER_OUTPUT = 25
@@ -66,9 +64,7 @@ def make(site: AnySite, knobs: Knobs) -> Kernel:
     _, _, width_out, channels_out = site.outputs[0].shape
     flat = is_flat(site)
     pixels = band * width_out
-    weights = site.constant(1)
-    if weights is None:
-        raise ValueError(f"{site.name}: weights are not constant")
+    weights = weights_of(site)
     folded = fold(site, channel_axis=0)
     params = ConvParams(
         width_in=width,
@@ -87,21 +83,10 @@ def make(site: AnySite, knobs: Knobs) -> Kernel:
     )
     borders = any(part.border for part in params.columns)
     packed: Constant = constant("weights", CType.INT8, Kind.WEIGHTS, weights.reshape(-1))
-    zero_point = quant_of(site.input(0)).zero_point
     outputs = site.outputs[0].elements
-    return Kernel(
-        instance=Instance(SCHEDULE.name, params),
-        title=f"Conv2D {window_text(vertical, horizontal)}, {shape_text(site)}",
-        band=band,
-        flat=flat,
-        operands=(0,),
-        accesses=(image_access(site, vertical),),
-        result=image_result(site),
-        constants=(packed, *folded.constants),
-        scalars=(*((Scalar("input_zero_point", zero_point),) if borders else ()), *folded.scalars),
-        scratch_bytes=0,
-        cost_instructions=outputs * (weights[0].size * INSTRUCTIONS_PER_MAC + INSTRUCTIONS_PER_OUTPUT),
-        pad_value=zero_point,
+    cost = outputs * (weights[0].size * INSTRUCTIONS_PER_MAC + INSTRUCTIONS_PER_OUTPUT)
+    return windowed_kernel(
+        site, SCHEDULE.name, params, packed, folded, cost=cost, borders=borders, band=band, flat=flat
     )
 
 

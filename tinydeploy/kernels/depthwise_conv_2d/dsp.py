@@ -10,22 +10,20 @@ from tinydeploy.ir import Array
 from tinydeploy.kernels.base import (
     Banded,
     CType,
-    Instance,
     Kernel,
     Kind,
     Knobs,
     Params,
-    Scalar,
     Schedule,
     constant,
 )
-from tinydeploy.kernels.image import Columns, columns, image_access, image_result, shape_text, window_text
+from tinydeploy.kernels.image import Columns, columns
 from tinydeploy.kernels.requantize import Requantize, fold, is_supported
 from tinydeploy.kernels.targets import Feature, Target
+from tinydeploy.kernels.windowed import weights_of, windowed_kernel
 from tinydeploy.ops import AnySite
 from tinydeploy.ops.convolution import windows
 from tinydeploy.ops.depthwise_conv_2d import DepthwiseConv2D, multiplier_of
-from tinydeploy.ops.quantized import quant_of
 
 INSTRUCTIONS_PER_MAC = 2.6
 INSTRUCTIONS_PER_OUTPUT = 16
@@ -60,9 +58,7 @@ def pack(weights: Array) -> Array:
 def _make(site: AnySite, _knobs: Knobs) -> Kernel:
     vertical, horizontal = windows(site)
     _, _, width, channels = site.input(0).shape
-    weights = site.constant(1)
-    if weights is None:
-        raise ValueError(f"{site.name}: weights are not constant")
+    weights = weights_of(site)
     folded = fold(site, channel_axis=3)
     params = DepthwiseDspParams(
         width_in=width,
@@ -77,23 +73,10 @@ def _make(site: AnySite, _knobs: Knobs) -> Kernel:
         requantize=folded.params,
     )
     borders = any(part.border for part in params.columns)
-    zero_point = quant_of(site.input(0)).zero_point
     taps = vertical.size * horizontal.size
     cost = site.outputs[0].elements * (taps * INSTRUCTIONS_PER_MAC + INSTRUCTIONS_PER_OUTPUT)
-    return Kernel(
-        instance=Instance(SCHEDULE.name, params),
-        title=f"DepthwiseConv2D {window_text(vertical, horizontal)}, {shape_text(site)}",
-        band=1,
-        flat=False,
-        operands=(0,),
-        accesses=(image_access(site, vertical),),
-        result=image_result(site),
-        constants=(constant("weights", CType.INT16, Kind.WEIGHTS, pack(weights[0])), *folded.constants),
-        scalars=(*((Scalar("input_zero_point", zero_point),) if borders else ()), *folded.scalars),
-        scratch_bytes=0,
-        cost_instructions=int(cost),
-        pad_value=zero_point,
-    )
+    packed = constant("weights", CType.INT16, Kind.WEIGHTS, pack(weights[0]))
+    return windowed_kernel(site, SCHEDULE.name, params, packed, folded, cost=cost, borders=borders)
 
 
 SCHEDULE = Schedule(

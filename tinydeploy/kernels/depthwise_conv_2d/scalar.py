@@ -7,21 +7,19 @@ from dataclasses import dataclass
 from tinydeploy.kernels.base import (
     Banded,
     CType,
-    Instance,
     Kernel,
     Kind,
     Knobs,
     Params,
-    Scalar,
     Schedule,
     constant,
 )
-from tinydeploy.kernels.image import Columns, columns, image_access, image_result, shape_text, window_text
+from tinydeploy.kernels.image import Columns, columns
 from tinydeploy.kernels.requantize import Requantize, fold, is_supported
+from tinydeploy.kernels.windowed import weights_of, windowed_kernel
 from tinydeploy.ops import AnySite
 from tinydeploy.ops.convolution import windows
 from tinydeploy.ops.depthwise_conv_2d import DepthwiseConv2D, multiplier_of
-from tinydeploy.ops.quantized import quant_of
 
 INSTRUCTIONS_PER_MAC = 6
 INSTRUCTIONS_PER_OUTPUT = 30
@@ -45,9 +43,7 @@ class DepthwiseParams(Params):
 def _make(site: AnySite, _knobs: Knobs) -> Kernel:
     vertical, horizontal = windows(site)
     _, _, width, channels_in = site.input(0).shape
-    weights = site.constant(1)
-    if weights is None:
-        raise ValueError(f"{site.name}: weights are not constant")
+    weights = weights_of(site)
     folded = fold(site, channel_axis=3)
     params = DepthwiseParams(
         width_in=width,
@@ -63,23 +59,11 @@ def _make(site: AnySite, _knobs: Knobs) -> Kernel:
         requantize=folded.params,
     )
     borders = any(part.border for part in params.columns)
-    zero_point = quant_of(site.input(0)).zero_point
     by_channel = weights[0].transpose(2, 0, 1).reshape(-1)
     taps = vertical.size * horizontal.size
-    return Kernel(
-        instance=Instance(SCHEDULE.name, params),
-        title=f"DepthwiseConv2D {window_text(vertical, horizontal)}, {shape_text(site)}",
-        band=1,
-        flat=False,
-        operands=(0,),
-        accesses=(image_access(site, vertical),),
-        result=image_result(site),
-        constants=(constant("weights", CType.INT8, Kind.WEIGHTS, by_channel), *folded.constants),
-        scalars=(*((Scalar("input_zero_point", zero_point),) if borders else ()), *folded.scalars),
-        scratch_bytes=0,
-        cost_instructions=site.outputs[0].elements * (taps * INSTRUCTIONS_PER_MAC + INSTRUCTIONS_PER_OUTPUT),
-        pad_value=zero_point,
-    )
+    packed = constant("weights", CType.INT8, Kind.WEIGHTS, by_channel)
+    cost = site.outputs[0].elements * (taps * INSTRUCTIONS_PER_MAC + INSTRUCTIONS_PER_OUTPUT)
+    return windowed_kernel(site, SCHEDULE.name, params, packed, folded, cost=cost, borders=borders)
 
 
 SCHEDULE = Schedule(
