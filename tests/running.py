@@ -11,8 +11,7 @@ from tinydeploy.ir import Graph
 from tinydeploy.kernels.base import Kernel, Schedule
 from tinydeploy.kernels.targets import TARGETS, Target
 from tinydeploy.ops import site_of
-from tinydeploy.ops.reshape import Reshape
-from tinydeploy.schedule import Program, Step, call_of, candidates, storage_of
+from tinydeploy.schedule import Program, Step, call_of, candidates, is_view, storage_of
 from tinydeploy.toolchain import HOST, select
 from tinydeploy.verify import make_samples
 from tinydeploy.verify.compare import compare
@@ -31,7 +30,7 @@ def single_steps(graph: Graph, target: Target, kernels: dict[int, Kernel]) -> Pr
     steps = tuple(
         Step((call_of(graph, storage, index, kernels[index]),))
         for index, node in enumerate(graph.nodes)
-        if not isinstance(node.attrs, Reshape)
+        if not is_view(node)
     )
     return Program(graph, target, steps, storage)
 

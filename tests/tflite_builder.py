@@ -156,11 +156,12 @@ class ModelBuilder:
         zero_point: int = 0,
         weight_scale: float = 0.01,
         weights: Array | None = None,
+        groups: int = 1,
         name: str | None = None,
     ) -> ModelBuilder:
         _, height, width, channels = self.shape()
         if weights is None:
-            weights = self._weights((filters, *kernel, channels))
+            weights = self._weights((filters, *kernel, channels // groups))
         options = schema.Conv2DOptionsT(
             padding=PADDINGS[padding],
             strideH=stride[0],
@@ -236,8 +237,13 @@ class ModelBuilder:
             bias, per_channel, scale, zero_point, weight_scale, name,
         )  # fmt: skip
 
-    def average_pool(
+    def average_pool(self, size: Pair, **options: Any) -> ModelBuilder:
+        """Options as ``pool``."""
+        return self.pool("AVERAGE_POOL_2D", size, **options)
+
+    def pool(
         self,
+        op: str,
         size: Pair,
         *,
         stride: Pair = (1, 1),
@@ -257,10 +263,15 @@ class ModelBuilder:
         out = _windowed((height, width), size, stride, (1, 1), padding)
         source = self.current
         result = self._like((1, *out, channels), name)
-        return self.operator("AVERAGE_POOL_2D", [source], [result], options)
+        return self.operator(op, [source], [result], options)
 
-    def add(
+    def add(self, other: int, **options: Any) -> ModelBuilder:
+        """The newest tensor plus the tensor ``other``; options as ``binary``."""
+        return self.binary("ADD", other, **options)
+
+    def binary(
         self,
+        op: str,
         other: int,
         *,
         activation: str = "NONE",
@@ -268,11 +279,129 @@ class ModelBuilder:
         zero_point: int = 0,
         name: str | None = None,
     ) -> ModelBuilder:
-        """The newest tensor plus the tensor ``other``."""
+        """The newest tensor and the tensor ``other``; shapes broadcast."""
         scale = 1.4 * max(self.scale(), self.scale(other)) if scale is None else scale
-        result = self.tensor(self.shape(), scale=scale, zero_point=zero_point, name=name)
-        options = schema.AddOptionsT(fusedActivationFunction=ACTIVATIONS[activation])
-        return self.operator("ADD", [self.current, other], [result], options)
+        shape = np.broadcast_shapes(self.shape(), self.shape(other))
+        result = self.tensor(shape, scale=scale, zero_point=zero_point, name=name)
+        options = None
+        if op in ("ADD", "SUB", "MUL"):
+            options = getattr(schema, f"{op.title()}OptionsT")(
+                fusedActivationFunction=ACTIVATIONS[activation]
+            )
+        return self.operator(op, [self.current, other], [result], options)
+
+    def constant(self, shape: Sequence[int], **options: Any) -> int:
+        """A constant int8 tensor of drawn steps; options as ``tensor``."""
+        return self.tensor(shape, data=self.rng.integers(-128, 128, tuple(shape)).astype(np.int8), **options)
+
+    def numbers(self, *values: int, shape: Sequence[int] | None = None) -> int:
+        """A constant int32 tensor: a list, or of another shape."""
+        data = np.array(values, np.int32)
+        return self.tensor([len(values)] if shape is None else shape, dtype="int32", scale=None, data=data)
+
+    def unary(self, op: str, options: Any = None, **tensor: Any) -> ModelBuilder:
+        """A function of one element; ``tensor`` describes the output, by default as the input."""
+        source = self.current
+        result = self.tensor(self.shape(), **tensor) if tensor else self._like(self.shape(), None)
+        return self.operator(op, [source], [result], options)
+
+    def reduce(self, op: str, axes: Sequence[int], *, keep_dims: bool = False, **tensor: Any) -> ModelBuilder:
+        """MEAN, SUM, REDUCE_MAX, ...; ``tensor`` describes the output, by default as the input."""
+        source, places = self.current, {axis % len(self.shape()) for axis in axes}
+        shape = [1 if axis in places else extent for axis, extent in enumerate(self.shape())]
+        if not keep_dims:
+            shape = [extent for axis, extent in enumerate(self.shape()) if axis not in places]
+        axis_list = self.numbers(*axes)
+        result = self.tensor(shape, **tensor) if tensor else self._like(shape, None, source)
+        options = schema.ReducerOptionsT(keepDims=keep_dims)
+        return self.operator(op, [source, axis_list], [result], options)
+
+    def index(self, op: str, axis: int) -> ModelBuilder:
+        """ARG_MAX or ARG_MIN, int32."""
+        source, shape = self.current, list(self.shape())
+        del shape[axis]
+        axis_list = self.numbers(axis)
+        result = self.tensor(shape, dtype="int32", scale=None)
+        kind = schema.ArgMaxOptionsT if op == "ARG_MAX" else schema.ArgMinOptionsT
+        options = kind(outputType=schema.TensorType.INT32)
+        return self.operator(op, [source, axis_list], [result], options)
+
+    def move(self, op: str, shape: Sequence[int], *lists: npt.ArrayLike, options: Any = None) -> ModelBuilder:
+        """An operator that moves elements: its output's shape, and its constant int32 operands."""
+        source = self.current
+        operands = [source]
+        for numbers in lists:
+            array = np.array(numbers, np.int32)
+            operands.append(self.numbers(*array.reshape(-1).tolist(), shape=array.shape))
+        result = self._like(shape, None, source)
+        return self.operator(op, operands, [result], options)
+
+    def concatenate(
+        self, others: Sequence[int], axis: int, *, scale: float | None = None, zero_point: int = 0
+    ) -> ModelBuilder:
+        """The newest tensor and others after it."""
+        operands = [self.current, *others]
+        shape = list(self.shape())
+        shape[axis] = sum(self.shape(operand)[axis] for operand in operands)
+        result = (
+            self._like(shape, None)
+            if scale is None
+            else self.tensor(shape, scale=scale, zero_point=zero_point)
+        )
+        return self.operator("CONCATENATION", operands, [result], schema.ConcatenationOptionsT(axis=axis))
+
+    def split(self, axis: int, sizes: Sequence[int], *, op: str = "SPLIT_V") -> ModelBuilder:
+        """Outputs one after the other; the newest tensor is the first of them."""
+        source = self.current
+        results = []
+        for size in sizes:
+            shape = list(self.shape(source))
+            shape[axis] = size
+            results.append(self._like(shape, None, source))
+        if op == "SPLIT":
+            operands = [self.numbers(axis, shape=()), source]
+            return self.operator(op, operands, results, schema.SplitOptionsT(numSplits=len(sizes)))
+        operands = [source, self.numbers(*sizes), self.numbers(axis, shape=())]
+        return self.operator(op, operands, results, schema.SplitVOptionsT(numSplits=len(sizes)))
+
+    def transpose_conv(
+        self,
+        filters: int,
+        kernel: Pair,
+        *,
+        stride: Pair = (1, 1),
+        padding: str = "SAME",
+        bias: bool = True,
+        per_channel: bool = True,
+        scale: float | None = None,
+        zero_point: int = 0,
+        weight_scale: float = 0.01,
+    ) -> ModelBuilder:
+        _, height, width, channels = self.shape()
+        size = (height * stride[0], width * stride[1])
+        if padding == "VALID":
+            size = ((height - 1) * stride[0] + kernel[0], (width - 1) * stride[1] + kernel[1])
+        options = schema.TransposeConvOptionsT(
+            padding=PADDINGS[padding], strideH=stride[0], strideW=stride[1]
+        )
+        shape = (1, *size, filters)
+        self._dot(
+            "TRANSPOSE_CONV", self._weights((filters, *kernel, channels)), 0, shape, options,
+            bias, per_channel, scale, zero_point, weight_scale, None,
+        )  # fmt: skip
+        data, weights, *rest = self.operators[-1].inputs
+        self.operators[-1].inputs = [self.numbers(*shape), weights, data, *rest]
+        return self
+
+    def batch_matmul(
+        self, other: int, *, adj_x: bool = False, adj_y: bool = False, scale: float, zero_point: int = 0
+    ) -> ModelBuilder:
+        a, b = self.shape(), self.shape(other)
+        leading = np.broadcast_shapes(a[:-2], b[:-2])
+        shape = (*leading, a[-1 if adj_x else -2], b[-2 if adj_y else -1])
+        result = self.tensor(shape, scale=scale, zero_point=zero_point)
+        options = schema.BatchMatMulOptionsT(adjX=adj_x, adjY=adj_y)
+        return self.operator("BATCH_MATMUL", [self.current, other], [result], options)
 
     def reshape(
         self, shape: Sequence[int], *, given: str = "tensor", name: str | None = None
@@ -314,11 +443,12 @@ class ModelBuilder:
     def _weights(self, shape: Sequence[int]) -> Array:
         return self.rng.integers(-127, 128, tuple(shape)).astype(np.int8)
 
-    def _like(self, shape: Sequence[int], name: str | None) -> int:
-        """A tensor with the newest one's type and quantization."""
+    def _like(self, shape: Sequence[int], name: str | None, source: int | None = None) -> int:
+        """A tensor with the type and quantization of another, by default the newest."""
+        like = self.tensors[self.current if source is None else source]
         index = self.tensor(shape, name=name)
-        self.tensors[index].type = self.tensors[self.current].type
-        self.tensors[index].quantization = self.tensors[self.current].quantization
+        self.tensors[index].type = like.type
+        self.tensors[index].quantization = like.quantization
         return index
 
     def _dot(

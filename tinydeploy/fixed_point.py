@@ -144,6 +144,11 @@ def _exp_between_minus_quarter_and_zero(value: Int64) -> Int64:
 
 def one_over_one_plus_x(value: npt.ArrayLike) -> Int64:
     """gemmlowp's ``1 / (1 + x)`` for x in [0, 1), argument and result in Q0.31."""
+    return saturating_shift_left(_newton_reciprocal(value), 1)
+
+
+def _newton_reciprocal(value: npt.ArrayLike) -> Int64:
+    """``2 / (1 + x)`` in Q2.29, three Newton steps."""
     raw = np.asarray(value, np.int64)
     total = raw + INT32_MAX
     half_denominator = (total + 1) >> 1
@@ -151,4 +156,24 @@ def one_over_one_plus_x(value: npt.ArrayLike) -> Int64:
     for _ in range(3):
         error = (1 << 29) - doubling_high_mul(half_denominator, x)
         x = x + saturating_shift_left(doubling_high_mul(x, error), 2)
-    return saturating_shift_left(x, 1)
+    return x
+
+
+def one_minus_over_one_plus(value: npt.ArrayLike) -> Int64:
+    """gemmlowp's ``(1 - x) / (1 + x)`` for x in [0, 1), argument and result in Q0.31."""
+    return saturating_shift_left(_newton_reciprocal(value) - (1 << 29), 2)
+
+
+def logistic(value: npt.ArrayLike, integer_bits: int = 4) -> Int64:
+    """gemmlowp's sigmoid; the argument has ``integer_bits`` integer bits, the result is Q0.31."""
+    raw = np.asarray(value, np.int64)
+    positive = one_over_one_plus_x(exp_on_negative_values(-np.abs(raw), integer_bits))
+    return np.where(raw == 0, 1 << 30, np.where(raw > 0, positive, INT32_MAX - positive))
+
+
+def tanh(value: npt.ArrayLike, integer_bits: int = 4) -> Int64:
+    """gemmlowp's tanh; the argument has ``integer_bits`` integer bits, the result is Q0.31."""
+    raw = np.asarray(value, np.int64)
+    # The exponential of 2x: the same bits with one integer bit more.
+    size = one_minus_over_one_plus(exp_on_negative_values(-np.abs(raw), integer_bits + 1))
+    return np.where(raw == 0, 0, np.sign(raw) * size)

@@ -24,6 +24,7 @@ import numpy as np
 
 from tests.frontends.flatbuffer_map import FileMap, map_of
 from tests.frontends.mutations import mutate
+from tests.kernels.operator_graphs import GRAPHS
 from tests.shared_data import SHARED
 from tests.tflite_builder import ModelBuilder
 from tinydeploy.errors import TinyDeployError
@@ -63,7 +64,7 @@ def generated() -> list[bytes]:
     odd = ModelBuilder(4).input((1, 4, 4, 2)).input((1, 4, 4, 2)).conv2d(2, activation="TANH")
     odd.operator("MUL", [odd.current, 0], [odd.tensor((1, 4, 4, 2))])
     odd.operator("CUSTOM", [odd.current], [odd.tensor((1, 4, 4, 2))], custom="mine")
-    return [builder.build() for builder in (image, residual, dense, odd)]
+    return [*(builder.build() for builder in (image, residual, dense, odd)), *GRAPHS.values()]
 
 
 def bases() -> tuple[list[bytes], list[bytes]]:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.kernels.operator_graphs import GRAPHS
 from tests.running import assert_kernel_bit_exact, every_schedule, graph_of
 from tests.tflite_builder import ModelBuilder
 from tinydeploy.ir import Graph
@@ -95,8 +96,13 @@ def test_every_schedule_equals_the_reference(case: str, tmp_path: Path) -> None:
 
 
 def test_the_cases_reach_every_schedule() -> None:
-    graphs = [graph_of(data) for data in CASES.values()]
-    reached = {schedule.name for graph in graphs for _, schedule in every_schedule(graph, 0)}
+    graphs = [graph_of(data) for data in CASES.values()] + [graph_of(data) for data in GRAPHS.values()]
+    reached = {
+        schedule.name
+        for graph in graphs
+        for node in range(len(graph.nodes))
+        for _, schedule in every_schedule(graph, node)
+    }
     assert reached == {schedule.name for schedule in SCHEDULES}
 
 

@@ -107,6 +107,16 @@ def small_chain() -> Graph:
     return graph_of(builder.build())
 
 
+def test_operands_without_rows_inside_a_segment(tmp_path: Path) -> None:
+    """Elementwise operators run row by row too, with a factor per channel and with whole constants."""
+    builder = ModelBuilder().input((1, 8, 5, 4), zero_point=3).input((1, 1, 1, 4), zero_point=-9)
+    builder.at(0).conv2d(4, (3, 3)).binary("MUL", 1, scale=0.01).unary("RELU6")
+    builder.binary("ADD", builder.constant((1, 1, 5, 1), scale=0.02)).depthwise(1, (3, 3))
+    graph = graph_of(builder.build())
+    compiled = compile_program(streamed(graph, target_of("host"), range(5), {0: 1, 1: 1, 2: 1, 3: 3}), "rows")
+    assert_bit_exact(compiled, tmp_path)
+
+
 def test_a_shortcut_inside_a_segment(tmp_path: Path) -> None:
     graph = small_chain()
     program = streamed(graph, target_of("host"), range(5), {0: 4, 1: 1, 2: 1, 3: 3})

@@ -6,7 +6,7 @@ from functools import cache
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-from tinydeploy.codegen.literals import Raw, finalize
+from tinydeploy.codegen.literals import CFloat, Raw, finalize
 
 
 @cache
@@ -23,6 +23,7 @@ def _environment() -> Environment:
     )
     # For text that a template itself wrote: results of macros and literals. Tests forbid it elsewhere.
     environment.filters["raw"] = lambda text: Raw(str(text))
+    environment.filters["float32"] = CFloat
     return environment
 
 

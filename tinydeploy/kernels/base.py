@@ -158,12 +158,13 @@ class Kernel:
 class Schedule:
     """One way to compute an operator.
 
-    ``knobs`` gives the choices, the default first; ``make`` binds one of them to a node. The template of the
-    C body is ``NAME.c.j2`` in this package; ``headers`` are those of the runtime that it needs.
+    ``op`` is the operator, or a family of them. ``knobs`` gives the choices, the default first; ``make``
+    binds one of them to a node. The template of the C body is ``NAME.c.j2`` in this package; ``headers`` are
+    those of the runtime that it needs.
     """
 
     name: str
-    op: type[Attrs]
+    op: type[Attrs] | tuple[type[Attrs], ...]
     doc: str
     applies: Callable[[AnySite, Target], bool]
     knobs: Callable[[AnySite, Target], tuple[Knobs, ...]]

@@ -16,6 +16,7 @@ from tinydeploy.ops.quantized import (
     accumulator_factors,
     accumulator_peak,
     activation_limits,
+    partial_peak,
     quant_of,
 )
 
@@ -50,18 +51,26 @@ def is_supported(site: AnySite) -> bool:
     return bool(site.attrs.rounding is Rounding.TFLITE)
 
 
-def fold(site: AnySite, channel_axis: int) -> Folded:
-    """Fold the input's zero point into the bias and split the factors into constants and scalars."""
+def fold(site: AnySite, channel_axis: int, *, partial: bool = False) -> Folded:
+    """Fold the input's zero point into the bias and split the factors into constants and scalars.
+
+    ``partial``: an output may sum any part of the products, so the zero point is left to the kernel.
+    """
     weights, bias = site.constant(1), site.constant(2)
     if weights is None:
         raise ValueError(f"{site.name}: weights are not constant")
     activation: Activation = site.attrs.activation
     multiplier, shift = accumulator_factors(site.input(0), site.input(1), site.outputs[0])
     low, high = activation_limits(activation, site.outputs[0])
-    peak = accumulator_peak(weights, channel_axis, bias, quant_of(site.input(0)).zero_point)
+    if partial:
+        peak = partial_peak(weights, channel_axis, bias)
+        start = np.zeros(weights.shape[channel_axis], np.int64) if bias is None else bias.reshape(-1)
+    else:
+        peak = accumulator_peak(weights, channel_axis, bias, quant_of(site.input(0)).zero_point)
+        start = _folded_bias(site, weights, bias, channel_axis)
     params = Requantize(low, high, len(multiplier) > 1, _function(shift, peak))
     constants = [
-        constant("bias", CType.INT32, Kind.TABLE, _folded_bias(site, weights, bias, channel_axis)),
+        constant("bias", CType.INT32, Kind.TABLE, start),
     ]
     scalars = [Scalar("output_zero_point", quant_of(site.outputs[0]).zero_point)]
     if params.function == SMALL:

@@ -1,15 +1,15 @@
-"""Add: sum of two tensors of one shape, each with its own scale."""
+"""Add: sum of two tensors, each with its own scale."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from tinydeploy.fixed_point import multiply_by_quantized_multiplier, quantize_multiplier
-from tinydeploy.ir import Array, Attrs, TensorType
-from tinydeploy.ops.base import Constraint, Operator, Site, no_macs
-from tinydeploy.ops.quantized import Activation, activation_limits, int8_activations, quant_of
+from tinydeploy.fixed_point import quantize_multiplier
+from tinydeploy.ir import Attrs
+from tinydeploy.ops.base import AnySite, Constraint, Operator, Site, no_macs
+from tinydeploy.ops.binary import binary_constraints, broadcast_infer, reference_of
+from tinydeploy.ops.formula import Element, Formula, Name, Number, Raised, scaled
+from tinydeploy.ops.quantized import Activation, activation_limits, quant_of
 
 LEFT_SHIFT = 20
 """Bits by which TFLite raises int8 inputs before they are brought to a common scale."""
@@ -17,7 +17,7 @@ LEFT_SHIFT = 20
 
 @dataclass(frozen=True, slots=True)
 class Add(Attrs):
-    """Element by element."""
+    """Element by element; the shapes broadcast."""
 
     activation: Activation = Activation.NONE
 
@@ -40,40 +40,37 @@ def factors_of(site: Site[Add]) -> Factors:
     )
 
 
-def _infer(site: Site[Add]) -> tuple[TensorType, ...]:
-    return (TensorType(site.input(0).dtype, site.input(0).shape),)
+def formula(site: Site[Add]) -> Formula:
+    return common_scale_formula(site, factors_of(site), subtract=False)
 
 
-def _reference(site: Site[Add], arrays: tuple[Array | None, ...]) -> tuple[Array, ...]:
-    factors = factors_of(site)
-    total = np.zeros(site.outputs[0].shape, np.int64)
-    for index, factor in enumerate(factors.inputs):
-        data = arrays[index]
-        if data is None:
-            raise ValueError("Add needs two inputs")
-        centred = data.astype(np.int64) - quant_of(site.input(index)).zero_point
-        total = total + multiply_by_quantized_multiplier(centred << LEFT_SHIFT, *factor)
-    output = site.outputs[0]
-    steps = multiply_by_quantized_multiplier(total, *factors.output) + quant_of(output).zero_point
-    low, high = activation_limits(site.attrs.activation, output)
-    return (np.clip(steps, low, high).astype(output.dtype.numpy),)
+def common_scale_formula(site: AnySite, factors: Factors, *, subtract: bool) -> Formula:
+    """Both inputs on a common scale, raised; their sum or difference brought to the output's scale."""
+    sides = []
+    for index, role in enumerate(("a_", "b_")):
+        centred = Element(index) - Number(f"{role}zero_point", quant_of(site.input(index)).zero_point)
+        sides.append(scaled(Raised(centred, LEFT_SHIFT), role, factors.inputs[index]))
+    left, right = Name("left"), Name("right")
+    total = left - right if subtract else left + right
+    low, high = activation_limits(site.attrs.activation, site.outputs[0])
+    return Formula(
+        definitions=(("left", sides[0]), ("right", sides[1])),
+        result=scaled(total, "", factors.output)
+        + Number("output_zero_point", quant_of(site.outputs[0]).zero_point),
+        low=low,
+        high=high,
+    )
 
 
 OP = Operator(
     attrs=Add,
     roles=("a", "b"),
-    doc="sum of two tensors, element by element",
-    infer=_infer,
-    reference=_reference,
+    doc="sum of two tensors, element by element, shapes broadcast",
+    infer=broadcast_infer,
+    reference=reference_of(formula),
     macs=no_macs,
     constraints=(
-        int8_activations(0, 1),
-        Constraint(
-            "both inputs have the same shape",
-            lambda site: site.input(0).shape == site.input(1).shape,
-            lambda site: f"{list(site.input(0).shape)} and {list(site.input(1).shape)}",
-            "broadcast in the model before conversion",
-        ),
+        *binary_constraints(),
         Constraint(
             "the output's scale is not so small that a sum of inputs overflows 32 bits",
             lambda site: factors_of(site).output[1] <= 0,

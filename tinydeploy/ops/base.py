@@ -11,6 +11,9 @@ from tinydeploy.ir import Array, Attrs, Graph, TensorType
 
 A = TypeVar("A", bound=Attrs)
 
+MAX_OPERANDS = 32
+"""Inputs that an operator of any number of inputs may have."""
+
 
 @dataclass(frozen=True, slots=True)
 class Site(Generic[A]):
@@ -60,9 +63,11 @@ class Constraint(Generic[A]):
 class Operator(Generic[A]):
     """An operator of the graph.
 
+    ``roles`` names the inputs; ``?`` marks optional ones, ``*`` a last one that repeats.
     ``infer`` gives the output types without quantization that the inputs imply; ``reference`` is the exact
     meaning, from input arrays (None where absent) to output arrays. ``macs`` counts multiply-accumulates,
-    padding taps included, as MLPerf Tiny does.
+    padding taps included, as MLPerf Tiny does. A ``view`` computes nothing: its output is its first input's
+    bytes.
     """
 
     attrs: type[A]
@@ -72,6 +77,7 @@ class Operator(Generic[A]):
     reference: Callable[[Site[A], tuple[Array | None, ...]], tuple[Array, ...]]
     macs: Callable[[Site[A]], int]
     constraints: tuple[Constraint[A], ...] = ()
+    view: bool = False
 
     @property
     def name(self) -> str:
@@ -96,6 +102,14 @@ def site_of(graph: Graph, index: int) -> AnySite:
             for value in node.inputs
         ),
     )
+
+
+def operand(arrays: tuple[Array | None, ...], index: int) -> Array:
+    """The array of an input that must be there."""
+    array = arrays[index] if index < len(arrays) else None
+    if array is None:
+        raise ValueError(f"input {index} is missing")
+    return array
 
 
 def no_macs(_site: AnySite) -> int:

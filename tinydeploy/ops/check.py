@@ -6,7 +6,7 @@ from tinydeploy.errors import Gap, GraphError
 from tinydeploy.ir import Graph, TensorType
 from tinydeploy.ir import verify as verify_structure
 from tinydeploy.ops import OPS
-from tinydeploy.ops.base import AnySite, site_of
+from tinydeploy.ops.base import MAX_OPERANDS, AnySite, site_of
 
 
 def verify(graph: Graph) -> None:
@@ -36,8 +36,9 @@ def _inferred(site: AnySite, where: str) -> tuple[TensorType, ...]:
 def check_operands(site: AnySite, where: str) -> None:
     """Raise GraphError where a required operand is missing or there are too many."""
     roles = OPS[type(site.attrs).__name__].roles
-    required = sum(1 for role in roles if not role.endswith("?"))
-    if len(site.inputs) > len(roles) or any(not site.has(index) for index in range(required)):
+    required = sum(1 for role in roles if not role.endswith(("?", "*")))
+    most = MAX_OPERANDS if roles[-1].endswith("*") else len(roles)
+    if len(site.inputs) > most or any(not site.has(index) for index in range(required)):
         given = sum(1 for type_ in site.inputs if type_ is not None)
         raise GraphError(f"needs the inputs {', '.join(roles)}, got {given}", where=where)
 

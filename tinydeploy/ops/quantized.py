@@ -19,6 +19,7 @@ class Activation(Enum):
     RELU = "relu"
     RELU6 = "relu6"
     RELU_N1_TO_1 = "relu_n1_to_1"
+    RELU_0_TO_1 = "relu_0_to_1"
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -30,6 +31,7 @@ _BOUNDS = {
     Activation.RELU: (0.0, math.inf),
     Activation.RELU6: (0.0, 6.0),
     Activation.RELU_N1_TO_1: (-1.0, 1.0),
+    Activation.RELU_0_TO_1: (0.0, 1.0),
 }
 
 
@@ -80,6 +82,13 @@ def accumulator_peak(weights: Array, channel_axis: int, bias: Array | None, zero
     return int((offset + start + 128 * total).max())
 
 
+def partial_peak(weights: Array, channel_axis: int, bias: Array | None) -> int:
+    """Largest magnitude of ``bias`` plus the sum of any part of the products ``w * (x - zp)``, x in int8."""
+    axes = tuple(axis for axis in range(weights.ndim) if axis != channel_axis)
+    total = 255 * np.abs(weights.astype(np.int64)).sum(axis=axes)
+    return int((total + (0 if bias is None else np.abs(bias.astype(np.int64)))).max())
+
+
 def is_int8(type_: TensorType | None) -> bool:
     """int8 with one scale and zero point."""
     return (
@@ -99,6 +108,18 @@ def int8_activations(*inputs: int, gate: bool = True) -> AnyConstraint:
         lambda site: ", ".join(describe(type_) for type_ in types(site)),
         "convert the model with full int8 quantization",
         gate,
+    )
+
+
+def same_quantization(*inputs: int) -> AnyConstraint:
+    """The given inputs and the output have one scale and zero point."""
+    return Constraint(
+        "input and output have the same scale and zero point",
+        lambda site: all(site.input(index).quant == site.outputs[0].quant for index in inputs),
+        lambda site: " and ".join(
+            [*(str(site.input(index).quant) for index in inputs), str(site.outputs[0].quant)]
+        ),
+        "convert the model again: the converter ties the two scales",
     )
 
 

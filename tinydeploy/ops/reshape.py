@@ -33,6 +33,7 @@ OP = Operator(
     infer=_infer,
     reference=_reference,
     macs=no_macs,
+    view=True,
     constraints=(
         Constraint(
             "the new shape holds as many elements as the old one",

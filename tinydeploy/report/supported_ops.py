@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from tinydeploy.frontends.tflite.rules import RULES
 from tinydeploy.kernels import SCHEDULES
 from tinydeploy.ops import OPS, AnyOperator
-from tinydeploy.ops.reshape import Reshape
 
 _HEAD = """\
 # Supported operators
@@ -43,16 +42,18 @@ def _operator(operator: AnyOperator) -> str:
     if schedules:
         lines += ["| schedule | how it computes |", "| --- | --- |"]
         lines += [f"| `{item.name}` | {_cell(item.doc)} |" for item in schedules]
-    elif operator.attrs is Reshape:
+    elif operator.view:
         lines.append("Computes nothing: the output shares the memory of the input.")
     else:
         lines.append("No schedule computes it yet.")
     return "\n".join([*lines, ""])
 
 
+_REPEATS = {"?": " (optional)", "*": " (any number)"}
+
+
 def _roles(roles: tuple[str, ...]) -> str:
-    named = (f"`{role.removesuffix('?')}`{' (optional)' if role.endswith('?') else ''}" for role in roles)
-    return ", ".join(named)
+    return ", ".join(f"`{role.rstrip('?*')}`{_REPEATS.get(role[-1], '')}" for role in roles)
 
 
 def _sentence(text: str) -> str:

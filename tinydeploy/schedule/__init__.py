@@ -3,7 +3,7 @@
 from tinydeploy.schedule.bounds import graph_bound_bytes
 from tinydeploy.schedule.lifetimes import buffers, scratch_key, step_count
 from tinydeploy.schedule.program import Call, Program, Ring, Step
-from tinydeploy.schedule.select import call_of, candidates, default_kernel, schedule, storage_of
+from tinydeploy.schedule.select import call_of, candidates, default_kernel, is_view, schedule, storage_of
 from tinydeploy.schedule.text import to_text
 from tinydeploy.schedule.verifier import verify
 
@@ -17,6 +17,7 @@ __all__ = [
     "candidates",
     "default_kernel",
     "graph_bound_bytes",
+    "is_view",
     "schedule",
     "scratch_key",
     "step_count",

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from tinydeploy.ir import Graph
 from tinydeploy.memplan import Buffer, Kind, peak
-from tinydeploy.ops.reshape import Reshape
 from tinydeploy.schedule.lifetimes import Lives
-from tinydeploy.schedule.select import storage_of
+from tinydeploy.schedule.select import is_view, storage_of
 
 
 def graph_bound_bytes(graph: Graph) -> int:
     """Peak of the live bytes over the nodes in their order, whole tensors, scratch left out."""
     storage = storage_of(graph)
-    nodes = [node for node in graph.nodes if not isinstance(node.attrs, Reshape)]
+    nodes = [node for node in graph.nodes if not is_view(node)]
     lives = Lives(graph, storage)
     lives.touch(graph.inputs, 0)
     for index, node in enumerate(nodes):

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from tinydeploy.errors import Gap, UnsupportedError
-from tinydeploy.ir import Graph
+from tinydeploy.ir import Graph, Node
 from tinydeploy.kernels import SCHEDULES
 from tinydeploy.kernels.base import Kernel, Schedule
 from tinydeploy.kernels.targets import Target
-from tinydeploy.ops import AnySite, site_of
-from tinydeploy.ops.reshape import Reshape
+from tinydeploy.ops import OPS, AnySite, site_of
 from tinydeploy.schedule.program import Call, Program, Step
+
+
+def is_view(node: Node) -> bool:
+    """Whether a node computes nothing: its output is its first input's bytes."""
+    return OPS[node.op].view
 
 
 def storage_of(graph: Graph) -> tuple[int, ...]:
@@ -17,7 +21,7 @@ def storage_of(graph: Graph) -> tuple[int, ...]:
     storage = list(range(len(graph.values)))
     for node in graph.nodes:
         source = node.inputs[0] if node.inputs else None
-        if isinstance(node.attrs, Reshape) and source is not None:
+        if is_view(node) and source is not None:
             storage[node.outputs[0]] = storage[source]
     return tuple(storage)
 
@@ -49,7 +53,7 @@ def schedule(graph: Graph, target: Target) -> Program:
             Gap(graph.name, "graph", "state variables and subgraphs are not scheduled yet", "remove them")
         )
     for index, node in enumerate(graph.nodes):
-        if isinstance(node.attrs, Reshape):
+        if is_view(node):
             continue
         site = site_of(graph, index)
         kernels = [default_kernel(option, site, target) for option in candidates(site, target)]

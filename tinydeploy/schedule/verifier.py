@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tinydeploy.errors import GraphError
-from tinydeploy.ops.reshape import Reshape
 from tinydeploy.schedule.program import Program
+from tinydeploy.schedule.select import is_view
 from tinydeploy.schedule.streaming import verify_segment
 
 
@@ -12,7 +12,7 @@ def verify(program: Program) -> None:
     """Raise GraphError where a node is missing or doubled, an operand is not there, or a segment fails."""
     graph = program.graph
     scheduled = sorted(call.node for call in program.calls())
-    needed = [index for index, node in enumerate(graph.nodes) if not isinstance(node.attrs, Reshape)]
+    needed = [index for index, node in enumerate(graph.nodes) if not is_view(node)]
     if scheduled != needed:
         raise GraphError(f"the program runs the nodes {scheduled}, the graph has {needed}")
     whole = {program.storage[value] for value in graph.inputs} | set(graph.constants())

@@ -13,10 +13,11 @@ from tinydeploy.ir import Attrs
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """An operator in our terms: attributes and the tensors that are its inputs."""
+    """An operator in our terms: attributes, the tensors that are its inputs, and which output it makes."""
 
     attrs: Attrs
     inputs: tuple[int | None, ...]
+    output: int = 0
 
 
 @dataclass(slots=True)
@@ -44,16 +45,16 @@ class Context:
         place = f"operator {self.operation.index} ({self.operation.op}) {short(self.name)}"
         return ModelError(what, where=f"{self.where}: {place}", fix=REPAIR)
 
-    def operands(self, least: int, most: int) -> None:
-        """Raise ModelError unless there are ``least`` to ``most`` inputs, the first of them given, and one
-        output."""
-        inputs, outputs = self.operation.inputs, self.operation.outputs
+    def operands(self, least: int, most: int, *, outputs: int = 1) -> None:
+        """Raise ModelError unless there are ``least`` to ``most`` inputs, the first of them given, and the
+        outputs."""
+        inputs, made = self.operation.inputs, self.operation.outputs
         if not least <= len(inputs) <= most or None in inputs[:least]:
             given = sum(1 for index in inputs if index is not None)
             allowed = str(least) if least == most else f"{least} to {most}"
             raise self.fault(f"{given} inputs; it takes {allowed}")
-        if len(outputs) != 1:
-            raise self.fault(f"{len(outputs)} outputs; it has 1")
+        if len(made) != outputs:
+            raise self.fault(f"{len(made)} outputs; it has {outputs}")
 
     def input(self, position: int) -> Tensor:
         """The tensor of an input that ``operands`` has shown to be there."""
@@ -64,7 +65,10 @@ class Context:
 
     @property
     def output(self) -> Tensor:
-        return self.model.tensors[self.operation.outputs[0]]
+        return self.output_at(0)
+
+    def output_at(self, position: int) -> Tensor:
+        return self.model.tensors[self.operation.outputs[position]]
 
     def options(self, kind: int, table: type[Any]) -> Any:
         """The options read as ``table``; None where the file has none. Raises ModelError for another kind."""

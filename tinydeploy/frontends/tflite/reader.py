@@ -18,8 +18,6 @@ FORMAT = "tflite"
 
 _RECONVERT = "convert the model with full int8 quantization"
 _REMEDIES = {
-    "QUANTIZE": "convert the model with int8 inputs (inference_input_type)",
-    "DEQUANTIZE": "convert the model with int8 outputs (inference_output_type)",
     "IF": "make the model's control flow static before conversion",
     "WHILE": "make the model's control flow static before conversion",
     "CALL_ONCE": "convert the model without variables",
@@ -116,11 +114,12 @@ class _Importer:
                 context.refuse(reason, remedy)
         if faults:
             return context.gaps
-        imported = rule(context)
+        made = rule(context)
         if context.gaps:
             return context.gaps
-        self._imports.append((context, imported))
-        return self._limits(context, imported)
+        nodes = made if isinstance(made, tuple) else (made,)
+        self._imports += [(context, imported) for imported in nodes]
+        return [gap for imported in nodes for gap in self._limits(context, imported)]
 
     def _limits(self, context: Context, imported: Imported) -> list[Gap]:
         """What our operator does not support of this one."""
@@ -129,7 +128,7 @@ class _Importer:
             context.name,
             imported.attrs,
             tuple(None if tensor is None else type_of(tensor) for tensor in tensors),
-            (type_of(context.output),),
+            (type_of(context.output_at(imported.output)),),
             tuple(None if tensor is None or tensor.data is None else tensor.array() for tensor in tensors),
         )
         return [dataclasses.replace(gap, op=context.operation.op) for gap in check.gaps(site)]
@@ -153,7 +152,7 @@ class _Builder:
 
     def node(self, context: Context, imported: Imported) -> None:
         inputs = tuple(None if index is None else self._value(index) for index in imported.inputs)
-        output = context.output
+        output = context.output_at(imported.output)
         if output.index in self._values or output.data is not None:
             raise self._fault(output, f"is made by {context.name!r} and already has a value")
         (value,) = self._rewriter.node(

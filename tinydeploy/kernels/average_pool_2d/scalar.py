@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from tinydeploy.kernels.base import Banded, Instance, Kernel, Knobs, Params, Schedule
 from tinydeploy.kernels.image import image_access, image_result, shape_text, spans, window_text
 from tinydeploy.ops import AnySite
-from tinydeploy.ops.average_pool_2d import AveragePool2D, windows
+from tinydeploy.ops.average_pool_2d import AveragePool2D
+from tinydeploy.ops.pooling import windows
 from tinydeploy.ops.quantized import activation_limits
 
 INSTRUCTIONS_PER_TAP = 4

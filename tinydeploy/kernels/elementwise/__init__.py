@@ -1,0 +1,1 @@
+"""The schedule of every elementwise operator of two operands."""

@@ -1,0 +1,1 @@
+"""The schedule of every int8 function of one element."""

@@ -1,0 +1,1 @@
+"""Schedules of MaxPool2D."""

@@ -1,0 +1,1 @@
+"""The schedule of every operator that only moves elements."""

@@ -1,0 +1,103 @@
+"""Reductions in plain C: a nest over the outputs around a nest over what becomes one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tinydeploy.kernels.base import Banded, Instance, Kernel, Knobs, Params, Scalar, Schedule
+from tinydeploy.kernels.nest import Loop, merged, shape_text, strides_of, whole_access, whole_result
+from tinydeploy.ops import AnySite
+from tinydeploy.ops import mean as mean_op
+from tinydeploy.ops import sum as sum_op
+from tinydeploy.ops.arg_max import ArgMax
+from tinydeploy.ops.arg_min import ArgMin
+from tinydeploy.ops.mean import Mean
+from tinydeploy.ops.quantized import quant_of
+from tinydeploy.ops.reduce_max import ReduceMax
+from tinydeploy.ops.reduce_min import ReduceMin
+from tinydeploy.ops.reduction import elements_of
+from tinydeploy.ops.sum import Sum
+
+INSTRUCTIONS_PER_ELEMENT = 4
+INSTRUCTIONS_PER_OUTPUT = 30
+
+
+@dataclass(frozen=True, slots=True)
+class ReduceParams(Params):
+    """``kind`` is sum, best or arg; ``better`` compares a candidate with the best so far.
+
+    For arg, ``extent`` elements that lie ``step`` apart are searched.
+    """
+
+    kind: str
+    better: str
+    outer: tuple[Loop, ...]
+    inner: tuple[Loop, ...]
+    extent: int
+    step: int
+    shifts_left: bool
+
+
+_KINDS = {
+    Mean: ("sum", ""),
+    Sum: ("sum", ""),
+    ReduceMax: ("best", ">"),
+    ReduceMin: ("best", "<"),
+    ArgMax: ("arg", ">"),
+    ArgMin: ("arg", "<"),
+}
+
+
+def _make(site: AnySite, _knobs: Knobs) -> Kernel:
+    shape, axes = site.input(0).shape, site.attrs.axes
+    strides = strides_of(shape)
+    loops = [Loop(extent, (stride,)) for extent, stride in zip(shape, strides, strict=True)]
+    kind, better = _KINDS[type(site.attrs)]
+    scalars, shift = _scalars(site) if kind == "sum" else ((), 0)
+    params = ReduceParams(
+        kind=kind,
+        better=better,
+        outer=merged(loop for axis, loop in enumerate(loops) if axis not in axes),
+        inner=merged(loops[axis] for axis in axes),
+        extent=elements_of(site),
+        step=strides[axes[0]] if kind == "arg" else 0,
+        shifts_left=shift > 0,
+    )
+    outputs = site.outputs[0].elements
+    return Kernel(
+        instance=Instance(SCHEDULE.name, params),
+        title=f"{type(site.attrs).__name__}, {shape_text(shape)} -> {shape_text(site.outputs[0].shape)}",
+        band=1,
+        flat=True,
+        operands=(0,),
+        accesses=(whole_access(site, 0),),
+        result=whole_result(site),
+        constants=(),
+        scalars=scalars,
+        scratch_bytes=0,
+        cost_instructions=site.input(0).elements * INSTRUCTIONS_PER_ELEMENT
+        + outputs * INSTRUCTIONS_PER_OUTPUT,
+    )
+
+
+def _scalars(site: AnySite) -> tuple[tuple[Scalar, ...], int]:
+    """The arguments of a sum, its start holding the zero points of all elements; and the shift."""
+    factor_of = mean_op.factor_of if isinstance(site.attrs, Mean) else sum_op.factor_of
+    multiplier, shift = factor_of(site)
+    scalars = (
+        Scalar("start", -quant_of(site.input(0)).zero_point * elements_of(site)),
+        Scalar("multiplier", multiplier),
+        Scalar("shift", shift),
+        Scalar("output_zero_point", quant_of(site.outputs[0]).zero_point),
+    )
+    return scalars, shift
+
+
+SCHEDULE = Schedule(
+    name="reduce/scalar",
+    op=tuple(_KINDS),
+    doc="plain C; one pass over the elements of each output",
+    applies=lambda _site, _target: True,
+    knobs=lambda _site, _target: (Banded(1),),
+    make=_make,
+)

@@ -1,0 +1,1 @@
+"""Schedules of Resize between pixels; by the nearest pixel it is a move."""

@@ -1,0 +1,58 @@
+"""Mean: mean over axes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tinydeploy.fixed_point import Int64, multiply_by_quantized_multiplier
+from tinydeploy.ir import Array, Attrs
+from tinydeploy.ops.base import Constraint, Operator, Site, no_macs, operand
+from tinydeploy.ops.binary import fits_32_bits
+from tinydeploy.ops.quantized import quant_of
+from tinydeploy.ops.reduction import elements_of, reduction_constraints, reduction_infer
+from tinydeploy.ops.requantize import factor_between
+
+
+@dataclass(frozen=True, slots=True)
+class Mean(Attrs):
+    """``axes`` are ascending, from 0 on; ``keep_dims`` leaves them with extent 1."""
+
+    axes: tuple[int, ...]
+    keep_dims: bool = False
+
+
+def factor_of(site: Site[Mean]) -> tuple[int, int]:
+    """(multiplier, shift) from a sum of steps to output steps: TFLite divides the multiplier by the count."""
+    multiplier, shift = factor_between(quant_of(site.input(0)), quant_of(site.outputs[0]))
+    count = elements_of(site)
+    bits = min(count.bit_length() - 1, 32, 31 + shift)
+    return (multiplier << bits) // count, shift - bits
+
+
+def _reference(site: Site[Mean], arrays: tuple[Array | None, ...]) -> tuple[Array, ...]:
+    output = site.outputs[0]
+    centred = operand(arrays, 0).astype(np.int64) - quant_of(site.input(0)).zero_point
+    total: Int64 = np.asarray(centred.sum(axis=site.attrs.axes), np.int64)
+    steps = multiply_by_quantized_multiplier(total, *factor_of(site)) + quant_of(output).zero_point
+    return (np.clip(steps, *output.dtype.limits).astype(output.dtype.numpy).reshape(output.shape),)
+
+
+OP = Operator(
+    attrs=Mean,
+    roles=("data",),
+    doc="mean over any axes",
+    infer=reduction_infer,
+    reference=_reference,
+    macs=no_macs,
+    constraints=(
+        *reduction_constraints(),
+        Constraint(
+            "no sum, brought to the output's scale, leaves 32 bits",
+            lambda site: fits_32_bits(255 * elements_of(site), factor_of(site)[1]),
+            lambda site: f"{elements_of(site)} elements, output scale {quant_of(site.outputs[0]).scale:g}",
+            "calibrate the output's range on real data, or reduce in two steps",
+        ),
+    ),
+)
