@@ -115,7 +115,11 @@ def build_host(
     harness = runtime_dir() / "host"
     sources.append(harness / "td_host.c")
     objects = toolchain.compile(
-        sources, include_dirs=[folder, harness], defines={"TD_TRACE": 1}, out_dir=folder / "obj", optimize=optimize
+        sources,
+        include_dirs=[folder, harness],
+        defines={"TD_TRACE": 1},
+        out_dir=folder / "obj",
+        optimize=optimize,
     )
     executable = folder / library.prefix
     toolchain.link_host(objects, executable)
