@@ -23,6 +23,7 @@ SYSTEM := \
 	gcc=gcc,libc6-dev \
 	g++=g++ \
 	arm-none-eabi-gcc=gcc-arm-none-eabi \
+	riscv64-unknown-elf-gcc=gcc-riscv64-unknown-elf \
 	qemu-system-arm=qemu-system-arm \
 	qemu-system-riscv32=qemu-system-misc
 
@@ -60,6 +61,10 @@ format: $(VENV)/.test ## rewrite Python and C files in the project's format
 demo: $(VENV)/.demo ## the whole line on the bundled model and an emulated board, from pip alone
 	$(BIN)/tinydeploy demo
 
+.PHONY: bench
+bench: $(VENV)/.test ## measure every model on every emulated board; writes benchmarks/results.json and docs/PERFORMANCE.md
+	$(BIN)/python -m benchmarks
+
 .PHONY: wheel
 wheel: $(VENV)/.test ## build the wheel into dist/
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
@@ -67,7 +72,7 @@ wheel: $(VENV)/.test ## build the wheel into dist/
 .PHONY: clean
 clean: ## remove what was built; the virtual environment stays
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find tinydeploy tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find tinydeploy tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # System packages: installed as root, else named in one command. A missing one fails no run by itself.
 .PHONY: system

@@ -62,14 +62,15 @@ void td_app_main(void) {
         .read = td_app_read,
         .write = td_app_write,
         .counter = td_app_counter,
-        .counts = TD_COUNTER_PER_TICK > 1u ? TD_RPC_COUNTS_INSTRUCTIONS : TD_RPC_COUNTS_CYCLES,
         .reset = td_app_reset,
 #if TD_RPC_LEVEL >= TD_RPC_DEBUG
         .memory_allowed = td_app_memory_allowed,
 #endif
     };
     config.model = td_app_model;
-    config.counter_hz = TD_COUNTER_PER_TICK > 1u ? 0u : td_clock()->core_hz;
+    config.counts =
+        td_counter_is_of_instructions() ? TD_RPC_COUNTS_INSTRUCTIONS : TD_RPC_COUNTS_CYCLES;
+    config.counter_hz = td_counter_is_of_instructions() ? 0u : td_clock()->core_hz;
     if (td_rpc_init(&td_app_rpc, &config) != TD_OK) {
         return;
     }

@@ -26,6 +26,7 @@ typedef struct {
 extern const td_register_step td_clock_steps[];
 extern const td_register_step td_fallback_steps[];
 extern const td_register_step td_enable_steps[];
+extern const td_register_step td_reset_steps[];
 extern const td_pin td_pins[];
 extern const td_range td_ranges[];
 
@@ -44,7 +45,7 @@ extern uint8_t td_bss_end[];
 /* core/: what every core of an architecture has. */
 void td_core_init(void);
 void td_core_enable_interrupt(uint32_t number);
-uint32_t td_core_mask(void); /* the earlier state, for td_core_unmask */
+uint32_t td_core_mask(void); /* the earlier state, for td_core_unmask; 0: interrupts were on */
 void td_core_unmask(uint32_t state);
 void td_core_wait(void);
 void td_core_halt(void) __attribute__((noreturn));
@@ -59,11 +60,17 @@ void td_uart_drain(void);
 void td_uart_isr(void);
 bool td_uart_is_on(void);
 
+/* drivers/interrupts/, for cores without an interrupt controller of their own: one is linked, and
+ * td_core_enable_interrupt is its. */
+uint32_t td_interrupts_claim(void); /* the number of the most urgent one; 0: none */
+void td_interrupts_complete(uint32_t number);
+
 /* src/td_uart.c: the driver hands over what it received. */
 void td_uart_received(uint8_t byte);
 
 /* drivers/counter/: one of them is linked. */
 void td_counter_start(void);
+bool td_counter_is_of_instructions(void); /* else of cycles */
 uint64_t td_counter_raw(void);
 
 /* src/td_counter.c: measures what a call of td_counter costs. */

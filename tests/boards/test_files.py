@@ -28,8 +28,11 @@ def test_every_board_loads_under_its_names(board: Board) -> None:
     assert board.emulators
 
 
-def test_the_three_boards() -> None:
-    assert [board.name for board in all_boards()] == ["host", "nucleo-f746", "qemu-m4"]
+def test_the_boards() -> None:
+    assert [board.name for board in all_boards()] == [
+        *("bbc-microbit-v1", "host", "nucleo-f746", "qemu-m0", "qemu-m3", "qemu-m33", "qemu-m4", "qemu-m55"),
+        *("qemu-m7", "qemu-rv32"),
+    ]
     nucleo = load_board("nucleo-f746zg")
     assert nucleo.clock_hz == 216_000_000
     assert nucleo.chip.flash_bytes == 1024 * 1024
@@ -37,17 +40,28 @@ def test_the_three_boards() -> None:
     assert [(pin.port, pin.pin) for pin in nucleo.pins] == [("gpiod", 8), ("gpiod", 9)]
     assert load_board("host").is_host
     assert load_board("qemu-m4").emulators[0].machine == "mps2-an386"
+    microbit = load_board("bbc-microbit-v1")
+    assert (microbit.chip.ram_bytes, microbit.chip.flash_bytes) == (16 * 1024, 256 * 1024)
+    (large,) = load_board("qemu-m0").emulators
+    assert {(found.device, found.name, found.value) for found in large.properties} == {
+        ("nrf51-soc", "flash-size", 1 << 20),
+        ("nrf51-soc", "sram-size", 1 << 20),
+    }
+    riscv = load_board("qemu-rv32").chip
+    assert riscv.interrupt_controller == "plic"
+    assert [step.value for step in riscv.reset] == [0x7777]
 
 
 def test_an_unknown_board_lists_the_known_ones_and_the_closest() -> None:
     with pytest.raises(TinyDeployError) as caught:
         load_board("nucleo-f743")
     assert str(caught.value) == (
-        "board 'nucleo-f743' is not supported. Supported: host, nucleo-f746, qemu-m4. "
+        "board 'nucleo-f743' is not supported. Supported: bbc-microbit-v1, host, nucleo-f746, qemu-m0, "
+        "qemu-m3, qemu-m33, qemu-m4, qemu-m55, qemu-m7, qemu-rv32. "
         "Did you mean nucleo-f746 or nucleo-f746zg? A board of your own is a file: --board ./mine.toml"
     )
     with pytest.raises(
-        TinyDeployError, match=r"qemu-m4\. A board of your own is a file: --board \./mine\.toml"
+        TinyDeployError, match=r"qemu-rv32\. A board of your own is a file: --board \./mine\.toml"
     ):
         load_board("zzz")
 
@@ -108,6 +122,11 @@ CHIP_FAULTS = {
         'data = "SSRAM1"',
         r"layout\.data: got 'SSRAM1', ram regions .* SSRAM23, PSRAM",
     ),
+    "constants kind": (
+        'data = "SSRAM23"',
+        'data = "SSRAM23"\nconstants = "PSRAM"',
+        r"layout\.constants: got 'PSRAM', flash regions are allowed: SSRAM1",
+    ),
     "stack size": (
         "stack_bytes = 8192",
         "stack_bytes = 1001",
@@ -117,6 +136,11 @@ CHIP_FAULTS = {
         'block = "timer0"',
         'block = "timer9"',
         r"counter\.block: got 'timer9', the chip has the blocks scs",
+    ),
+    "interrupt controller": (
+        "interrupts = 32\n",
+        'interrupts = 32\ninterrupt_controller = "gic"\n',
+        r"interrupt_controller: got 'gic', the chip has the blocks scs",
     ),
     "twice": ('name = "timer0"', 'name = "uart0"', r"block: the name 'uart0' is used twice"),
     "irq": ("irq = 0 ", "irq = 99 ", r"block: uart0: irq 99, the chip has 0 to 31"),
@@ -180,11 +204,11 @@ BOARD_FAULTS = {
     "chip": (
         'chip = "stm32f746zg"',
         'chip = "z80"',
-        r"chip: no chip 'z80'\. Known: host, mps2-an386, stm32f746zg\. Write ",
+        r"chip: no chip 'z80'\. Known: host, mps2-an385, .*, riscv-virt, stm32f746zg\. Write ",
     ),
     "clock": ('"hse-bypass-8mhz"', '"sundial"', r"clock: got 'sundial', allowed: hse-bypass-8mhz"),
     "uart": ('block = "usart3"', 'block = "gpiod"', r"uart\.block: got 'gpiod', allowed: usart1"),
-    "pin": ("pin = 8", "pin = 16", r"pin\[0\]\.pin: got 16, 0 to 15 are allowed"),
+    "pin": ("pin = 8", "pin = 32", r"pin\[0\]\.pin: got 32, 0 to 31 are allowed"),
     "probe": ('tool = "openocd"', 'tool = "hammer"', r"probe\.tool: got 'hammer', allowed: openocd"),
     "emulator": (
         'kind = "unicorn"',

@@ -251,7 +251,8 @@ class TestFlash:
     def test_an_unknown_board(self, cli: Cli) -> None:
         self.one_line(
             cli("flash", "--board", "nucleo-f747"),
-            "error: board 'nucleo-f747' is not supported. Supported: host, nucleo-f746, qemu-m4. "
+            "error: board 'nucleo-f747' is not supported. Supported: bbc-microbit-v1, host, nucleo-f746, "
+            "qemu-m0, qemu-m3, qemu-m33, qemu-m4, qemu-m55, qemu-m7, qemu-rv32. "
             "Did you mean nucleo-f746 or nucleo-f746zg? A board of your own is a file: --board ./mine.toml\n",
         )
 

@@ -22,13 +22,18 @@ Start = Callable[[str, str, Firmware], Emulator]
 SETTLE_S = 0.2
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
-def test_qemu_and_unicorn_agree_on_the_same_image(builder: Builder, start: Start, compiler: str) -> None:
+@pytest.mark.parametrize(
+    ("board", "compiler"),
+    [*(("qemu-m4", compiler) for compiler in COMPILERS), ("qemu-m3", "gcc"), ("qemu-m7", "gcc")],
+)
+def test_qemu_and_unicorn_agree_on_the_same_image(
+    builder: Builder, start: Start, board: str, compiler: str
+) -> None:
     """Two independent ways: QEMU's virtual time, and our hook, both read by the firmware's own counter."""
-    firmware = builder.model("qemu-m4", compiler)
+    firmware = builder.model(board, compiler)
     counts = []
     for kind in ("qemu", "unicorn"):
-        emulator = start("qemu-m4", kind, firmware)
+        emulator = start(board, kind, firmware)
         with Client.connect(emulator.uart) as client:
             counts.append(client.infer([np.zeros((1, 16), np.int8)]).count)
     assert counts[0] == counts[1]

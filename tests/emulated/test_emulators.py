@@ -49,6 +49,16 @@ def test_boards_and_kinds_without_emulator() -> None:
         UnicornEmulator(replace(F746, chip=replace(F746.chip, cpu="rv32imc")))
 
 
+def test_each_architecture_has_its_qemu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    for board, package in (("qemu-m0", "qemu-system-arm"), ("qemu-rv32", "qemu-system-misc")):
+        with pytest.raises(
+            ToolError,
+            match=rf"board {board}: no emulator is installed\. Install one: apt-get install {package}",
+        ):
+            open_emulator(load_board(board))
+
+
 def test_a_block_without_model_is_named(builder: Builder) -> None:
     blocks = (*F746.chip.blocks, replace(F746.chip.blocks[0], name="npu", type="acme_npu"))
     emulator = UnicornEmulator(replace(F746, chip=replace(F746.chip, blocks=blocks)))

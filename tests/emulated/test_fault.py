@@ -44,7 +44,7 @@ def test_a_fault_is_reported(builder: Builder, start: Start, command: str, compi
     assert image.symbol_at(fault.registers["pc"]).split("+")[0] in (function, "td_app_main")
     text = fault.describe(image)
     assert text.startswith(f"the firmware faulted: {cause}, at 0x")
-    assert ("address 0x60000000" in text) == (command == "b")
+    assert ("address 0xe8000000" in text) == (command == "b")
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
@@ -79,7 +79,7 @@ def test_a_watched_line_ends_with_the_fault(builder: Builder, start: Start) -> N
         read_for_ever(watch)
     assert re.fullmatch(
         r"nucleo-f746 in Unicorn: the firmware faulted: access to an address where there is nothing, "
-        r"at 0x08[0-9a-f]{6} \(\w+\+0x[0-9a-f]+\), address 0x60000000\. Reset the board",
+        r"at 0x08[0-9a-f]{6} \(\w+\+0x[0-9a-f]+\), address 0xe8000000\. Reset the board",
         str(caught.value),
     )
 
@@ -91,6 +91,24 @@ def read_for_ever(line: FaultWatch) -> None:
 
 def test_no_fault_in_ordinary_bytes() -> None:
     assert find_fault(b"\x00\x01TD-FAULT but not a report\r\n") is None
+
+
+def test_each_architecture_has_its_words() -> None:
+    """Armv6-M tells no cause; Armv8-M has a bit for its stack limit; RISC-V has numbers of its own."""
+    reports = {
+        b"exception=00000003 stack=ok pc=00000974": "HardFault, at 0x00000974",
+        b"exception=00000006 stack=overflow cfsr=00100000": "stack overflow",
+        b"exception=00000004 stack=ok pc=80000874 mcause=00000004 mtval=80400001": (
+            "unaligned access, at 0x80000874, address 0x80400001"
+        ),
+        b"exception=0000000b stack=ok pc=80000874 mcause=0000000b mtval=00000000": (
+            "exception 11, at 0x80000874"
+        ),
+    }
+    for line, words in reports.items():
+        fault = find_fault(b"TD-FAULT " + line + b"\r\n")
+        assert fault is not None
+        assert fault.describe() == f"the firmware faulted: {words}"
 
 
 def test_an_unexpected_interrupt_has_its_number() -> None:

@@ -11,7 +11,8 @@ from tinydeploy.boards import Board, Kind, load_board
 from tinydeploy.errors import BudgetError, TinyDeployError
 from tinydeploy.firmware import Firmware, build_firmware, read_image, runtime_sources
 from tinydeploy.firmware.build import place_arena
-from tinydeploy.toolchain import NAMES, cpu_spec, select
+from tinydeploy.resources import runtime_dir
+from tinydeploy.toolchain import CPUS, NAMES, CpuSpec, cpu_spec, select
 
 MODEL = Path(__file__).parent.parent / "emulated" / "firmware" / "tiny_model.c"
 BOARDS = ["nucleo-f746", "qemu-m4"]
@@ -86,6 +87,29 @@ def test_the_image_lies_where_the_chip_says(board: str, tmp_path: Path) -> None:
     assert image.symbol_at(image.symbols["td_boot"] + 2) == "td_boot+0x2"
 
 
+@pytest.mark.parametrize("compiler", NAMES)
+def test_constants_may_lie_apart_from_the_code(compiler: str, tmp_path: Path) -> None:
+    """The .hex then holds both regions, the .bin only what lies in one piece."""
+    board = load_board("qemu-m55")
+    firmware = build(board, tmp_path, compiler=compiler)
+    image = read_image(firmware.elf)
+    regions = [
+        region.name
+        for segment in image.segments
+        for region in board.chip.regions
+        if region.origin <= segment.address and segment.end <= region.end
+    ]
+    assert sorted({*regions}) == ["ITCM", "SRAM1"]
+    assert len(regions) == len(image.segments)
+    apart = sum(
+        len(segment.data)
+        for segment, region in zip(image.segments, regions, strict=True)
+        if region == "SRAM1"
+    )
+    assert firmware.sizes.flash_bytes - apart <= firmware.bin.stat().st_size < firmware.sizes.flash_bytes
+    assert len(hex_content(firmware.hex)) == firmware.sizes.flash_bytes
+
+
 def test_the_arena_takes_the_cheapest_region_that_holds_it() -> None:
     chip = load_board("nucleo-f746").chip
     assert place_arena(chip, 40_000, 4_000).name == "DTCM"
@@ -126,15 +150,27 @@ def test_a_block_without_driver_is_named(tmp_path: Path) -> None:
     )
     with pytest.raises(TinyDeployError) as caught:
         runtime_sources(replace(board, chip=replace(board.chip, blocks=blocks)))
-    assert "there is no uart driver for IP blocks of type 'pl011'. Drivers: cmsdk_uart, st_usart_v2" in str(
+    assert "there is no uart driver for IP blocks of type 'pl011'. Drivers: cmsdk_uart, nrf51_uart, " in str(
         caught.value
     )
 
 
-def test_a_core_without_startup_code_is_named() -> None:
-    board = load_board("qemu-m4")
-    with pytest.raises(TinyDeployError, match="the runtime has no startup code for rv32imc yet"):
-        runtime_sources(replace(board, chip=replace(board.chip, cpu="rv32imc")))
+@pytest.mark.parametrize("cpu", [cpu for cpu in CPUS.values() if not cpu.is_host], ids=lambda cpu: cpu.key)
+def test_every_core_has_startup_code(cpu: CpuSpec) -> None:
+    for folder in cpu.core:
+        assert list((runtime_dir() / "core" / folder).glob("*.c"))
+
+
+def test_a_trap_handler_needs_no_vectors(tmp_path: Path) -> None:
+    """Where a controller tells who interrupted, the image starts with the code."""
+    image = read_image(build(load_board("qemu-rv32"), tmp_path).elf)
+    chip = load_board("qemu-rv32").chip
+    assert chip.layout is not None
+    assert image.symbols["Reset_Handler"] == image.entry == chip.region(chip.layout.code).origin
+    assert "td_vectors" not in image.symbols
+    text = (tmp_path / "obj" / "td_board_config.c").read_text()
+    assert "{0x00100000u, 0x0000FFFFu, 0x00007777u, 0u}, /* reset */" in text
+    assert "{0x00000000u," not in text, "a block without an address is not memory"
 
 
 def test_host_and_unknown_levels_are_refused(tmp_path: Path) -> None:

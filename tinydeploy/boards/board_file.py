@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tinydeploy.boards.chip_file import load_chip
-from tinydeploy.boards.model import Board, Chip, Clock, EmulatorChoice, Pin, Probe, Uart
+from tinydeploy.boards.model import Board, Chip, Clock, EmulatorChoice, Pin, Probe, QemuProperty, Uart
 from tinydeploy.boards.toml import Table, read_toml
 from tinydeploy.resources import boards_dir
 
@@ -68,7 +68,7 @@ def _uart(table: Table, chip: Chip) -> Uart:
 def _pin(table: Table, chip: Chip) -> Pin:
     pin = Pin(
         port=table.choice("port", tuple(block.name for block in chip.blocks)),
-        pin=table.integer("pin", high=15),
+        pin=table.integer("pin", high=31),
         alternate=table.integer("alternate", high=15),
     )
     table.finish()
@@ -83,6 +83,16 @@ def _probe(table: Table) -> Probe:
 
 def _emulator(table: Table) -> EmulatorChoice:
     kind = table.choice("kind", EMULATORS)
-    choice = EmulatorChoice(kind, table.identifier("machine") if kind == "qemu" else "")
+    if kind == "qemu":
+        properties = tuple(_property(entry) for entry in table.tables("property"))
+        choice = EmulatorChoice(kind, table.identifier("machine"), properties)
+    else:
+        choice = EmulatorChoice(kind)
     table.finish()
     return choice
+
+
+def _property(table: Table) -> QemuProperty:
+    found = QemuProperty(table.identifier("device"), table.identifier("name"), table.integer("value"))
+    table.finish()
+    return found

@@ -48,6 +48,10 @@ def load_chip(file: Path) -> Chip:
         blocks=tuple(_block(table, bases) for table in root.tables("block")),
         clocks=tuple(_clock(table, bases) for table in root.tables("clock")),
         counter=_counter(root.table("counter")),
+        interrupt_controller=root.identifier("interrupt_controller")
+        if root.has("interrupt_controller")
+        else None,
+        reset=_steps(root, "reset", bases),
     )
     root.finish()
     _check(root, chip)
@@ -73,8 +77,10 @@ def _regions(root: Table) -> tuple[Region, ...]:
 
 
 def _layout(table: Table) -> Layout:
+    code = table.identifier("code")
     layout = Layout(
-        code=table.identifier("code"),
+        code=code,
+        constants=table.identifier("constants", code),
         data=table.identifier("data"),
         stack_bytes=table.integer("stack_bytes", low=256),
     )
@@ -85,14 +91,14 @@ def _layout(table: Table) -> Layout:
 
 
 def _block_bases(root: Table) -> dict[str, int]:
-    return {table.identifier("name"): table.integer("base") for table in root.tables("block")}
+    return {table.identifier("name"): table.integer("base", 0) for table in root.tables("block")}
 
 
 def _block(table: Table, bases: dict[str, int]) -> Block:
     block = Block(
         name=table.identifier("name"),
         type=table.identifier("type"),
-        base=table.integer("base"),
+        base=table.integer("base", 0),
         irq=table.integer("irq", high=495) if table.has("irq") else None,
         bus=table.identifier("bus") if table.has("bus") else None,
         enable=_steps(table, "enable", bases),
@@ -125,7 +131,7 @@ def _step(table: Table, bases: dict[str, int]) -> RegisterStep:
     action = Action(table.choice("do", tuple(action.value for action in Action), Action.WRITE.value))
     step = RegisterStep(
         action=action,
-        address=bases[block] + table.integer("offset", high=0xFFFF),
+        address=bases[block] + table.integer("offset", 0, high=0xFFFF),
         mask=mask,
         value=table.integer("value"),
         tries=table.integer("tries", WAIT_TRIES, low=1) if action is Action.WAIT else 0,
@@ -155,13 +161,19 @@ def _check(root: Table, chip: Chip) -> None:
     ):
         _unique(root, key, names)
     _no_overlap(root, chip.regions)
-    for key, name, kind in (("code", chip.layout.code, Kind.FLASH), ("data", chip.layout.data, Kind.RAM)):
+    for key, name, kind in (
+        ("code", chip.layout.code, Kind.FLASH),
+        ("constants", chip.layout.constants, Kind.FLASH),
+        ("data", chip.layout.data, Kind.RAM),
+    ):
         allowed = tuple(region.name for region in chip.regions if region.kind is kind)
         if name not in allowed:
             raise root.error(
                 f"layout.{key}", f"got {name!r}, {kind.value} regions are allowed: {', '.join(allowed)}"
             )
     _known_block(root, "counter.block", chip.counter.block, chip)
+    if chip.interrupt_controller is not None:
+        _known_block(root, "interrupt_controller", chip.interrupt_controller, chip)
     for block in chip.blocks:
         if block.irq is not None and block.irq >= chip.interrupts:
             raise root.error(

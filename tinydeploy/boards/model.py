@@ -42,7 +42,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """An IP block: ``type`` chooses its driver and its emulator model, ``base`` its address.
+    """An IP block: ``type`` chooses its driver and its emulator model, ``base`` its address; 0: it has none.
 
     ``irq`` is the interrupt that reports received data, ``bus`` the clock domain, ``enable`` the register
     writes that switch the block's clock on.
@@ -96,9 +96,10 @@ class Counter:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Which region holds what, and how much stack is kept."""
+    """Which region holds what, and how much stack is kept. ``constants`` may lie apart from the code."""
 
     code: str
+    constants: str
     data: str
     stack_bytes: int
 
@@ -106,6 +107,9 @@ class Layout:
 @dataclass(frozen=True, slots=True)
 class Chip:
     """A microcontroller. ``cpu`` is a key of the compilers' CPU table, ``interrupts`` the vectors it has.
+
+    ``interrupt_controller`` is the block that collects interrupts, where the core has none of its own, and
+    ``reset`` are the register writes that restart the chip, where the core cannot.
 
     ``reset_hz`` is the core and bus clock after reset, and after a fallback to the internal oscillator.
     """
@@ -122,6 +126,8 @@ class Chip:
     blocks: tuple[Block, ...] = ()
     clocks: tuple[Clock, ...] = ()
     counter: Counter | None = None
+    interrupt_controller: str | None = None
+    reset: tuple[RegisterStep, ...] = ()
 
     @property
     def is_host(self) -> bool:
@@ -168,11 +174,21 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
+class QemuProperty:
+    """A number that a device of a QEMU machine is told: ``-global DEVICE.NAME=VALUE``."""
+
+    device: str
+    name: str
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
 class EmulatorChoice:
     """An emulator that runs this board's images; ``machine`` is QEMU's name of the machine."""
 
     kind: str
     machine: str = ""
+    properties: tuple[QemuProperty, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

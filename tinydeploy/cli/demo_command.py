@@ -15,11 +15,9 @@ from tinydeploy import demo as bundle
 from tinydeploy.boards import Board, load_board
 from tinydeploy.cli import console
 from tinydeploy.cli.options import BoardName, Compiler, Json, target_for, toolchain_for
-from tinydeploy.device import Build, build_model, verify_device
-from tinydeploy.emulate import start_emulator
+from tinydeploy.device import Build, build_model, emulated, verify_device
 from tinydeploy.errors import TinyDeployError
 from tinydeploy.frontends import load
-from tinydeploy.rpc import Client
 from tinydeploy.verify import Comparison, make_samples
 
 VERIFIED_SAMPLES = 8
@@ -64,7 +62,7 @@ def _run(board: Board, plain: Build, traced: Build, images: int, tell: Callable[
     inputs, labels = bundle.samples()
     images = min(images, len(inputs))
     right = instructions = 0
-    with start_emulator(board, plain.firmware.elf) as emulator, Client.connect(emulator.uart) as client:
+    with emulated(board, plain.firmware.elf) as client:
         for index in range(images):
             answer = client.infer([inputs[index : index + 1]])
             right += int(answer.outputs[0].argmax() == labels[index])
@@ -72,7 +70,7 @@ def _run(board: Board, plain: Build, traced: Build, images: int, tell: Callable[
             tell(index + 1)
     data = [(inputs[index : index + 1],) for index in range(VERIFIED_SAMPLES)]
     samples = make_samples(traced.compiled.graph, VERIFIED_SAMPLES, data)
-    with start_emulator(board, traced.firmware.elf) as emulator, Client.connect(emulator.uart) as client:
+    with emulated(board, traced.firmware.elf) as client:
         compared = verify_device(client, traced.compiled, samples, lambda done: tell(images + done))
     return Result(right, images, instructions, compared)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from rich.table import Table
+
 from tinydeploy import build
-from tinydeploy.boards import load_board
+from tinydeploy.boards import Board, load_board
 from tinydeploy.cli import console
 from tinydeploy.cli.options import (
     BoardName,
@@ -16,14 +18,15 @@ from tinydeploy.cli.options import (
     target_for,
     toolchain_for,
 )
-from tinydeploy.cli.targets import model_on_board, refuse_board_options
-from tinydeploy.device import Source, check_model
+from tinydeploy.cli.targets import image_of, refuse_board_options
+from tinydeploy.device import Measurement, RunCost, Source, can_sum_cycles, connect, measure, sum_cycles
+from tinydeploy.device.measure import measuring_samples, per_mac, shares
 from tinydeploy.errors import TinyDeployError
 from tinydeploy.frontends import load
 from tinydeploy.rpc import CounterUnit
-from tinydeploy.verify import make_samples
 
-WARM_UP_RUNS = 1
+UNCALIBRATED = "estimated, uncalibrated for these kernels"
+_BAR_CELLS = 20
 
 
 def profile(
@@ -35,7 +38,7 @@ def profile(
     toolchain: Compiler = None,
     as_json: Json = False,
 ) -> None:
-    """Count what one run costs, on an image without any instrumentation.
+    """Count what one run costs, in all and step by step, on an image without any instrumentation.
 
     Emulators count instructions exactly; real boards count cycles. The first run warms up, the second, with
     another input, is counted. Example: tinydeploy profile kws.tflite --board qemu-m4 --emulate
@@ -47,26 +50,74 @@ def profile(
     compiled = build.compile_graph(load(model), target_for(board, None))
     builds = firmware is None and port is None
     compiler = toolchain_for(board, toolchain) if builds else None
-    samples = make_samples(compiled.graph, WARM_UP_RUNS + 3)[2:]
-    source = Source(found, emulate, port)
-    with model_on_board(compiled, source, compiler, firmware, trace=False) as client:
-        check_model(client, compiled)
-        for sample in samples:
-            count = client.infer(sample).count
-        unit = client.device.counter_unit
+    cost: RunCost | None = None
+    with image_of(compiled, found, compiler, firmware, trace=False) as elf:
+        with connect(Source(found, emulate, port), elf) as client:
+            measured = measure(client, compiled)
+            unit = client.device.counter_unit
+        if emulate and elf is not None and can_sum_cycles(found):
+            warm_up, sample = measuring_samples(compiled)
+            cost = sum_cycles(found, elf, compiled.library.prefix, [warm_up], sample)
     exact = emulate or unit is CounterUnit.INSTRUCTIONS
-    macs = compiled.library.macs
-    figures: dict[str, object] = {
+    name = f"{compiler.name} {compiler.version}" if compiler else None
+    figures = {
         "model": compiled.graph.name,
         "board": found.name,
-        "toolchain": f"{compiler.name} {compiler.version}" if compiler else None,
+        "toolchain": name,
+        **_figures(measured, cost, compiled.library.macs, exact=exact),
+    }
+    prefix, macs = compiled.library.prefix, compiled.library.macs
+    console.result(figures, as_json=as_json, text=_table(measured, cost, found, prefix, macs, exact=exact))
+
+
+def _figures(measured: Measurement, cost: RunCost | None, macs: int, *, exact: bool) -> dict[str, object]:
+    count = measured.count
+    found: dict[str, object] = {
         "macs": macs,
         "instructions": count if exact else None,
+        "instructions_per_mac": per_mac(count, macs) if exact else None,
         "cycles": None if exact else count,
         "cycles_are": None if exact else "measured",
-        "instructions_per_mac": round(count / macs, 4) if exact and macs else None,
     }
-    text = f"{compiled.library.prefix} on {found.name}: {count:,} {'instructions' if exact else 'cycles'}"
-    if macs:
-        text += f", {count / macs:.3f} per MAC"
-    console.result(figures, as_json=as_json, text=text)
+    if cost is not None:
+        found |= {
+            "cycle_sum": cost.run.cycle_sum,
+            "cycles": cost.run.cycle_sum,
+            "cycles_are": UNCALIBRATED,
+        }
+    layers: list[dict[str, object]] = []
+    parts = shares([layer.count for layer in measured.layers])
+    for index, (layer, share) in enumerate(zip(measured.layers, parts, strict=True)):
+        shown: dict[str, object] = {
+            "name": layer.name,
+            "op": layer.op,
+            "schedule": layer.schedule,
+            "instructions" if exact else "cycles": layer.count,
+            "macs": layer.macs,
+            "share": share,
+        }
+        if cost is not None:
+            shown["cycle_sum"] = cost.steps[index].cycle_sum
+        layers.append(shown)
+    return {**found, "layers": layers}
+
+
+def _table(
+    measured: Measurement, cost: RunCost | None, board: Board, prefix: str, macs: int, *, exact: bool
+) -> Table:
+    unit = "instructions" if exact else "cycles"
+    title = f"{prefix} on {board.name}: {measured.count:,} {unit}"
+    title += f", {measured.count / macs:.3f} per MAC" if macs else ""
+    title += f", cycle sum {cost.run.cycle_sum:,} ({UNCALIBRATED})" if cost else ""
+    parts = shares([layer.count for layer in measured.layers])
+    rows = [
+        (
+            f"{layer.title} ({layer.schedule})",
+            layer.count,
+            f"{layer.count / layer.macs:.2f}" if layer.macs else "",
+            f"{share:.1%}",
+            "█" * round(share * _BAR_CELLS),
+        )
+        for layer, share in zip(measured.layers, parts, strict=True)
+    ]
+    return console.table(title, rows, ("step", unit, "per MAC", "share", ""))

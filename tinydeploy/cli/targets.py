@@ -20,14 +20,23 @@ def model_on_board(
     compiled: Compiled, source: Source, toolchain: Toolchain | None, firmware: Path | None, *, trace: bool
 ) -> Iterator[Client]:
     """A session with a board that runs the model: a fresh image, ``firmware``, or what --port runs."""
+    with (
+        image_of(compiled, source.board, toolchain, firmware, trace=trace) as elf,
+        connect(source, elf) as client,
+    ):
+        yield client
+
+
+@contextmanager
+def image_of(
+    compiled: Compiled, board: Board, toolchain: Toolchain | None, firmware: Path | None, *, trace: bool
+) -> Iterator[Path | None]:
+    """The image to run: ``firmware``, else a fresh one where there is a toolchain, else None."""
     if firmware is not None or toolchain is None:
-        with connect(source, firmware) as client:
-            yield client
+        yield firmware
         return
     with tempfile.TemporaryDirectory(prefix="tinydeploy-") as folder:
-        build = build_model(compiled, source.board, toolchain, Path(folder), trace=trace)
-        with connect(source, build.firmware.elf) as client:
-            yield client
+        yield build_model(compiled, board, toolchain, Path(folder), trace=trace).firmware.elf
 
 
 def refuse_board_options(board: Board, *, emulate: bool, port: str | None, firmware: Path | None) -> None:

@@ -11,20 +11,26 @@ from elftools.elf.sections import SymbolTableSection
 from tinydeploy.boards import Board, Kind
 from tinydeploy.build import Compiled, check_ram, write_files
 from tinydeploy.codegen import Library
-from tinydeploy.firmware import Firmware, build_firmware
-from tinydeploy.toolchain import Toolchain
+from tinydeploy.firmware import Firmware, StackBound, build_firmware, check_stack, stack_bound
+from tinydeploy.toolchain import Toolchain, cpu_spec
 
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """A model built for a board."""
+    """A model built for a board. ``stack`` is None where the architecture's code cannot be read."""
 
     board: Board
     compiled: Compiled
     firmware: Firmware
+    stack: StackBound | None
+
+    @property
+    def stack_bytes(self) -> int:
+        """The worst case of the stack; where it is not known, the whole region kept for it."""
+        return self.firmware.sizes.stack_bytes if self.stack is None else self.stack.bytes
 
     def figures(self) -> dict[str, object]:
-        """Bytes of the image and who holds them; ``stack_bytes`` is the region kept for the stack."""
+        """Bytes of the image and who holds them. ``stack_bytes`` is proved, not the region kept for it."""
         sizes, library = self.firmware.sizes, self.compiled.library
         code = code_bytes(self.firmware.elf, library)
         tables, weights = library.table_bytes, library.weights_bytes
@@ -36,8 +42,9 @@ class Build:
             "code_bytes": code,
             "table_bytes": tables,
             "runtime_bytes": sizes.flash_bytes - code - tables - weights,
-            "ram_bytes": sizes.arena_bytes + sizes.data_bytes + sizes.bss_bytes + sizes.stack_bytes,
-            "stack_bytes": sizes.stack_bytes,
+            "ram_bytes": sizes.arena_bytes + sizes.data_bytes + sizes.bss_bytes + self.stack_bytes,
+            "stack_bytes": self.stack_bytes,
+            "stack_reserved_bytes": sizes.stack_bytes,
             "elf": str(self.firmware.elf),
             "bin": str(self.firmware.bin),
             "hex": str(self.firmware.hex),
@@ -53,12 +60,12 @@ def build_model(
     *,
     rpc_level: str = "io",
     trace: bool = False,
-    optimize: str = "-O3",
+    optimize: str = "-O2",
 ) -> Build:
     """Build the firmware of a model into ``folder``; its generated C goes to ``folder/model``.
 
     With ``trace`` the image reports every row on demand; without, it is what a product runs. Raises
-    BudgetError where the board is too small and ToolError where a tool fails.
+    BudgetError where the board is too small, or its stack, and ToolError where a tool fails.
     """
     library = compiled.library
     largest = max((region.size for region in board.chip.regions if region.kind is Kind.RAM), default=0)
@@ -77,7 +84,11 @@ def build_model(
         name=library.prefix,
         optimize=optimize,
     )
-    return Build(board, compiled, firmware)
+    floats = "fpu" in cpu_spec(board.chip.cpu).features
+    stack = stack_bound(firmware.elf, firmware.stack_usage, library.prefix, floats=floats)
+    if stack is not None:
+        check_stack(stack, firmware.sizes.stack_bytes, f"board {board.name}")
+    return Build(board, compiled, firmware, stack)
 
 
 def code_bytes(elf: Path, library: Library) -> int:

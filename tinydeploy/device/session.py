@@ -10,6 +10,7 @@ from pathlib import Path
 from tinydeploy.boards import Board
 from tinydeploy.emulate import start_emulator
 from tinydeploy.errors import TinyDeployError
+from tinydeploy.firmware import FaultWatch, read_image
 from tinydeploy.flash import flash_board
 from tinydeploy.rpc import Client
 
@@ -24,6 +25,15 @@ class Source:
 
 
 @contextmanager
+def emulated(board: Board, elf: Path) -> Iterator[Client]:
+    """A session with a fresh emulated board that runs ``elf``; a fault on it is one error at once."""
+    with start_emulator(board, elf) as emulator:
+        line = FaultWatch(emulator.uart, read_image(elf))
+        with Client.connect(line) as client:
+            yield client
+
+
+@contextmanager
 def connect(source: Source, elf: Path | None) -> Iterator[Client]:
     """A session with the board, with ``elf`` on it where one is given; closed at the end.
 
@@ -34,7 +44,7 @@ def connect(source: Source, elf: Path | None) -> Iterator[Client]:
             raise TinyDeployError("--emulate and --port are both given", fix="Give one of them")
         if elf is None:
             raise TinyDeployError("an emulated board needs an image", fix="Give a MODEL or --firmware")
-        with start_emulator(source.board, elf) as emulator, Client.connect(emulator.uart) as client:
+        with emulated(source.board, elf) as client:
             yield client
         return
     if source.port is None:

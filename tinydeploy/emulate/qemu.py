@@ -5,16 +5,21 @@ from __future__ import annotations
 import shutil
 import socket
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
-from tinydeploy.boards import Board
+from tinydeploy.boards import Board, QemuProperty
 from tinydeploy.emulate.base import Emulator
 from tinydeploy.emulate.line import Line
 from tinydeploy.errors import ToolError
 from tinydeploy.firmware import read_image
 from tinydeploy.toolchain import cpu_spec
 
-_PROGRAMS = {"arm": "qemu-system-arm", "riscv": "qemu-system-riscv32"}
+# Program, Debian package and options for each architecture.
+_PROGRAMS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "arm": ("qemu-system-arm", "qemu-system-arm", ()),
+    "riscv": ("qemu-system-riscv32", "qemu-system-misc", ("-bios", "none")),
+}
 _CONNECT_S = 30.0
 _POLL_S = 0.05
 _EXIT_S = 5.0
@@ -23,7 +28,12 @@ _EXIT_S = 5.0
 def find_qemu(board: Board) -> str | None:
     """The path of the QEMU that emulates the board's core, or None."""
     program = _PROGRAMS.get(cpu_spec(board.chip.cpu).arch)
-    return shutil.which(program) if program else None
+    return shutil.which(program[0]) if program else None
+
+
+def install_qemu(board: Board) -> str:
+    """The command that installs it."""
+    return f"apt-get install {_PROGRAMS[cpu_spec(board.chip.cpu).arch][1]}"
 
 
 class QemuEmulator(Emulator):
@@ -31,15 +41,18 @@ class QemuEmulator(Emulator):
 
     kind = "qemu"
 
-    def __init__(self, board: Board, machine: str) -> None:
+    def __init__(self, board: Board, machine: str, properties: Sequence[QemuProperty] = ()) -> None:
         self.name = f"{board.name} in QEMU"
-        self._machine = machine
+        program, _, options = _PROGRAMS[cpu_spec(board.chip.cpu).arch]
+        self._options = ["-machine", machine, *options]
+        for found in properties:
+            self._options += ["-global", f"{found.device}.{found.name}={found.value:#x}"]
         path = find_qemu(board)
         if path is None:
             raise ToolError(
-                f"{_PROGRAMS[cpu_spec(board.chip.cpu).arch]} is not on PATH",
+                f"{program} is not on PATH",
                 where=self.name,
-                fix="Install it: apt-get install qemu-system-arm qemu-system-misc",
+                fix=f"Install it: {install_qemu(board)}",
             )
         self._path = path
         self._process: subprocess.Popen[str] | None = None
@@ -50,7 +63,7 @@ class QemuEmulator(Emulator):
         self.stop()
         with socket.create_server(("127.0.0.1", 0)) as listener:
             port = listener.getsockname()[1]
-            command = [self._path, "-machine", self._machine, "-kernel", str(elf)]
+            command = [self._path, *self._options, "-kernel", str(elf)]
             command += ["-display", "none", "-monitor", "none", "-icount", "shift=0"]
             command += ["-serial", f"tcp:127.0.0.1:{port},nodelay=on"]
             self._process = subprocess.Popen(

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Callable
 from pathlib import Path
 
 from tinydeploy.boards import Board, EmulatorChoice
 from tinydeploy.emulate.base import Emulator
-from tinydeploy.emulate.qemu import QemuEmulator, find_qemu
+from tinydeploy.emulate.qemu import QemuEmulator, find_qemu, install_qemu
 from tinydeploy.errors import ToolError
 
-_INSTALL = {
-    "qemu": "apt-get install qemu-system-arm",
-    "unicorn": 'pip install "tinydeploy[emulator]"',
+_INSTALL: dict[str, Callable[[Board], str]] = {
+    "qemu": install_qemu,
+    "unicorn": lambda _board: 'pip install "tinydeploy[emulator]"',
 }
 
 
@@ -34,7 +35,7 @@ def open_emulator(board: Board, kind: str | None = None) -> Emulator:
     for choice in choices:
         if _is_installed(choice, board):
             return _make(choice, board)
-    commands = " or ".join(_INSTALL[choice.kind] for choice in choices)
+    commands = " or ".join(_INSTALL[choice.kind](board) for choice in choices)
     raise ToolError("no emulator is installed", where=f"board {board.name}", fix=f"Install one: {commands}")
 
 
@@ -57,7 +58,7 @@ def _is_installed(choice: EmulatorChoice, board: Board) -> bool:
 
 def _make(choice: EmulatorChoice, board: Board) -> Emulator:
     if choice.kind == "qemu":
-        return QemuEmulator(board, choice.machine)
+        return QemuEmulator(board, choice.machine, choice.properties)
     from tinydeploy.emulate.chip import UnicornEmulator  # unicorn is an optional dependency
 
     return UnicornEmulator(board)

@@ -17,13 +17,16 @@ from tinydeploy.toolchain import Toolchain, cpu_spec
 RPC_LEVELS = {"none": 0, "io": 1, "debug": 2}
 _ARENA_SECTION = ".bss.td_app_arena"
 _SECTIONS = {".text", ".rodata", ".stack", ".data", ".arena", ".bss"}
-_CORES = {"arm": "armv7m"}
 _OVERFLOW = re.compile(r"(?:region|in region) [`']?(\w+)'?:? overflowed by (\d+) bytes")
 
 
 @dataclass(frozen=True, slots=True)
 class Firmware:
-    """The files of one build, and their sizes. ``hex`` and ``bin`` hold what ``elf`` loads."""
+    """The files of one build, and their sizes. ``hex`` holds what ``elf`` loads.
+
+    So does ``bin``, except for constants that the chip's layout puts apart from the code.
+    ``stack_usage`` are files in which gcc tells the frames of functions.
+    """
 
     elf: Path
     bin: Path
@@ -31,6 +34,7 @@ class Firmware:
     map: Path
     sizes: Sizes
     compiler: str
+    stack_usage: tuple[Path, ...] = ()
 
 
 def build_firmware(
@@ -76,9 +80,15 @@ def build_firmware(
         include_dirs=includes,
         defines=macros,
         optimize="-Os",
+        extra=toolchain.stack_flags,
     )
     model = toolchain.compile(
-        model_sources, out_dir=work / "model", include_dirs=includes, defines=macros, optimize=optimize
+        model_sources,
+        out_dir=work / "model",
+        include_dirs=includes,
+        defines=macros,
+        optimize=optimize,
+        extra=toolchain.stack_flags,
     )
     objects = [*runtime, *model]
     region = place_arena(board.chip, arena_kept, writable_bytes(objects, _ARENA_SECTION))
@@ -93,15 +103,15 @@ def runtime_sources(board: Board) -> list[Path]:
     assert board.uart is not None
     assert chip.counter is not None
     pin_types = sorted({chip.block(pin.port).type for pin in board.pins}) or ["none"]
+    controller = chip.interrupt_controller
     drivers = [
+        *([_driver("interrupts", chip.block(controller).type, board)] if controller else []),
         _driver("uart", chip.block(board.uart.block).type, board),
         _driver("counter", chip.block(chip.counter.block).type, board),
         *[_driver("pins", pin_type, board) for pin_type in pin_types],
     ]
-    arch = cpu_spec(chip.cpu).arch
-    if arch not in _CORES:
-        raise TinyDeployError(f"the runtime has no startup code for {chip.cpu} yet", where=str(chip.path))
-    core = sorted((root / "core" / _CORES[arch]).glob("*.c"))
+    folders = [root / "core" / name for name in cpu_spec(chip.cpu).core]
+    core = [path for folder in folders for path in sorted(folder.glob("*.c"))]
     return [*core, *sorted((root / "src").glob("*.c")), *drivers, root / "rpc" / "td_ring.c"]
 
 
@@ -141,13 +151,17 @@ def _link(board: Board, toolchain: Toolchain, objects: Sequence[Path], out_dir: 
         raise _too_large(board, overflow[1], int(overflow[2])) from error
     image = read_image(elf)
     _check_image(image)
+    assert board.chip.layout is not None
+    code = board.chip.region(board.chip.layout.code)
+    in_one_piece = [segment for segment in image.segments if code.origin <= segment.address < code.end]
     return Firmware(
         elf=elf,
-        bin=write_bin(image.segments, elf.with_suffix(".bin")),
+        bin=write_bin(in_one_piece, elf.with_suffix(".bin")),
         hex=write_hex(image.segments, image.entry, elf.with_suffix(".hex")),
         map=map_file,
         sizes=image.sizes,
         compiler=f"{toolchain.name} {toolchain.version}",
+        stack_usage=tuple(path for path in (o.with_suffix(".su") for o in objects) if path.is_file()),
     )
 
 

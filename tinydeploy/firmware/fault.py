@@ -12,6 +12,7 @@ from tinydeploy.firmware.image import Image
 _LINE = re.compile(rb"TD-FAULT exception=[^\r\n\0]*\r\n")
 _FIELD = re.compile(r"(\w+)=(\w+)")
 _REPORT_BYTES = 512  # no report is longer
+# Bits of the status register of Cortex-M cores from M3 on (CFSR).
 _CAUSES = {
     0: "code fetched from a protected address",
     1: "access to a protected address",
@@ -24,9 +25,23 @@ _CAUSES = {
     17: "branch to an address that is not code",
     18: "damaged return from an exception",
     19: "floating point while the FPU is off",
+    20: "stack overflow",
     24: "unaligned access",
     25: "division by zero",
 }
+_HARD_FAULT = 3
+# Exception numbers of RISC-V (mcause).
+_RISCV_CAUSES = {
+    0: "branch to an address that is not code",
+    1: "code fetched from a missing or protected address",
+    2: "undefined instruction",
+    3: "breakpoint",
+    4: "unaligned access",
+    5: "read of a missing or protected address",
+    6: "unaligned access",
+    7: "write to a missing or protected address",
+}
+_RISCV_ACCESSES = (1, 4, 5, 6, 7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +54,18 @@ class Fault:
 
     @property
     def causes(self) -> tuple[str, ...]:
-        """What the status registers say; ``interrupt N without a driver`` for an unexpected interrupt."""
+        """What the registers say; ``interrupt N without a driver`` for an unexpected interrupt."""
         if self.exception >= 16:
             return (f"interrupt {self.exception - 16} without a driver",)
-        status = self.registers.get("cfsr", 0)
-        found = [text for bit, text in _CAUSES.items() if status >> bit & 1]
+        if "mcause" in self.registers:
+            found = [text for number, text in _RISCV_CAUSES.items() if number == self.exception]
+        else:
+            status = self.registers.get("cfsr", 0)
+            found = [text for bit, text in _CAUSES.items() if status >> bit & 1]
         if self.stack_overflow:
             found.insert(0, "stack overflow")
-        return tuple(dict.fromkeys(found)) or (f"exception {self.exception}",)
+        unknown = "HardFault" if self.exception == _HARD_FAULT else f"exception {self.exception}"
+        return tuple(dict.fromkeys(found)) or (unknown,)
 
     def describe(self, image: Image | None = None) -> str:
         """One line for the user; with the image, addresses become function names."""
@@ -60,6 +79,8 @@ class Fault:
             parts.append(f"address {self.registers['bfar']:#010x}")
         elif status >> 7 & 1:
             parts.append(f"address {self.registers['mmfar']:#010x}")
+        elif "mtval" in self.registers and self.exception in _RISCV_ACCESSES:
+            parts.append(f"address {self.registers['mtval']:#010x}")
         return "the firmware faulted: " + ", ".join(parts)
 
 

@@ -142,7 +142,7 @@ def _symbols(elf: ELFFile) -> dict[str, int]:
     found: dict[str, int] = {}
     for symbol in table.iter_symbols():
         kind = symbol["st_info"]["type"]
-        if kind in ("STT_FUNC", "STT_OBJECT", "STT_NOTYPE") and symbol.name and symbol.name[0] != "$":
+        if kind in ("STT_FUNC", "STT_OBJECT", "STT_NOTYPE") and symbol.name and symbol.name[0] not in "$.":
             value = symbol["st_value"]
             found[symbol.name] = value & ~1 if kind == "STT_FUNC" else value
     return found

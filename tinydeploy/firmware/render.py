@@ -54,7 +54,9 @@ def _config(board: Board) -> dict[str, object]:
     assert chip.counter is not None
     uart = chip.block(board.uart.block)
     clock = board.clock
-    used = [uart, *(chip.block(name) for name in dict.fromkeys(pin.port for pin in board.pins))]
+    counter = chip.block(chip.counter.block)
+    controller = chip.interrupt_controller
+    used = [uart, counter, *(chip.block(name) for name in dict.fromkeys(pin.port for pin in board.pins))]
     return {
         "source": f"the files of board {board.name} and chip {chip.name}",
         "board": board.name,
@@ -62,14 +64,17 @@ def _config(board: Board) -> dict[str, object]:
         "core_hz": board.clock_hz,
         "caches": int(chip.caches),
         "uart_base": _hex(uart.base),
+        "interrupt_count": chip.interrupts,
+        "interrupts_base": _hex(chip.block(controller).base if controller else 0),
         "uart_irq": uart.irq,
         "uart_baud": board.uart.baud,
         "uart_hz": _bus_hz(board, uart),
-        "counter_base": _hex(chip.block(chip.counter.block).base),
+        "counter_base": _hex(counter.base),
         "counter_per_tick": chip.counter.per_tick,
         "clock_steps": _steps(clock.steps if clock else ()),
         "fallback_steps": _steps(clock.fallback if clock else ()),
         "enable_steps": _steps([step for block in used for step in block.enable]),
+        "reset_steps": _steps(chip.reset),
         "pins": [
             {"port": _hex(chip.block(pin.port).base), "pin": pin.pin, "alternate": pin.alternate}
             for pin in board.pins
@@ -93,6 +98,7 @@ def _memory(board: Board, arena_region: str) -> dict[str, object]:
             for region in board.chip.regions
         ],
         "code": layout.code,
+        "constants": layout.constants,
         "data": layout.data,
         "arena": arena_region,
         "stack_bytes": layout.stack_bytes,
@@ -106,7 +112,12 @@ def _bus_hz(board: Board, block: Block) -> int:
 
 
 def _vectors(chip: Chip, uart: Block) -> list[str]:
-    """The vector table: stack pointer, reset, the core's exceptions, the chip's interrupts."""
+    """The vector table: stack pointer, reset, the core's exceptions, the chip's interrupts.
+
+    Empty where an interrupt controller tells one trap handler who called.
+    """
+    if chip.interrupt_controller is not None:
+        return []
     table = ["td_fault_entry"] * (CORE_VECTORS + chip.interrupts)
     table[0] = "td_stack_high"
     table[1] = "Reset_Handler"
@@ -128,6 +139,7 @@ def _ranges(chip: Chip) -> list[_Range]:
             block.name,
         )
         for block in chip.blocks
+        if block.base != 0
     ]
     return memories + blocks
 

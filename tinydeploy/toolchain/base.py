@@ -20,8 +20,8 @@ class Toolchain(ABC):
     """A compiler for one CPU: sources to objects, objects to a program, a library or a firmware image.
 
     ``name`` is ``gcc`` or ``zig``; ``version`` the compiler's own, to be recorded with every figure.
-    ``sanitize`` instruments host code with ASan and UBSan. ``stack_flags`` let the compiler tell the frames of
-    functions: gcc in a ``.su`` file beside the object, clang in a section.
+    ``sanitize`` instruments host code with ASan and UBSan. ``stack_flags`` let the compiler tell the
+    frames of functions: gcc in a ``.su`` file beside the object, clang in a section.
     """
 
     name: str

@@ -13,10 +13,14 @@ from tinydeploy.errors import ToolError
 
 @dataclass(frozen=True, slots=True)
 class CpuSpec:
-    """One CPU. ``features`` become ``TD_CPU_HAS_<FEATURE>=1`` definitions, the rest are compiler flags."""
+    """One CPU. ``features`` become ``TD_CPU_HAS_<FEATURE>=1`` definitions, the rest are compiler flags.
+
+    ``core`` names the folders of ``runtime_c/core`` that hold its startup code.
+    """
 
     key: str
     arch: str
+    core: tuple[str, ...] = ()
     gcc_prefix: str = ""
     gcc_flags: tuple[str, ...] = ()
     zig_target: str = ""
@@ -30,16 +34,22 @@ class CpuSpec:
         return self.arch == "host"
 
 
+_V6M = ("cortex_m", "armv6m")
+_V7M = ("cortex_m", "mainline", "armv7m")
+_V8M = ("cortex_m", "mainline", "armv8m")
+
+
 def _arm(
-    key: str, gcc: str, zig_cpu: str, fpu: str = "", features: tuple[str, ...] = ()
+    key: str, core: tuple[str, ...], zig_cpu: str, fpu: str = "", features: tuple[str, ...] = ()
 ) -> tuple[str, CpuSpec]:
     hard = bool(fpu)
     flags = (f"-mfpu={fpu}", "-mfloat-abi=hard") if hard else ("-mfloat-abi=soft",)
     spec = CpuSpec(
         key=key,
         arch="arm",
+        core=core,
         gcc_prefix="arm-none-eabi-",
-        gcc_flags=(f"-mcpu={gcc}", "-mthumb", *flags),
+        gcc_flags=(f"-mcpu={key}", "-mthumb", *flags),
         zig_target="thumb-freestanding-eabihf" if hard else "thumb-freestanding-eabi",
         zig_cpu=zig_cpu,
         lld_emulation="armelf",
@@ -53,19 +63,20 @@ HOST = CpuSpec(key="host", arch="host")
 CPUS: dict[str, CpuSpec] = dict(
     [
         ("host", HOST),
-        _arm("cortex-m0", "cortex-m0", "cortex_m0"),
-        _arm("cortex-m3", "cortex-m3", "cortex_m3"),
-        _arm("cortex-m4", "cortex-m4", "cortex_m4+vfp4d16sp", "fpv4-sp-d16", ("fpu", "dsp")),
-        _arm("cortex-m7", "cortex-m7", "cortex_m7+fp_armv8d16sp", "fpv5-sp-d16", ("fpu", "dsp")),
-        _arm("cortex-m33", "cortex-m33", "cortex_m33+dsp+fp_armv8d16sp", "fpv5-sp-d16", ("fpu", "dsp")),
-        _arm("cortex-m55", "cortex-m55", "cortex_m55+mve_fp+fp_armv8d16", "auto", ("fpu", "dsp", "mve")),
+        _arm("cortex-m0", _V6M, "cortex_m0"),
+        _arm("cortex-m3", _V7M, "cortex_m3"),
+        _arm("cortex-m4", _V7M, "cortex_m4+vfp4d16sp", "fpv4-sp-d16", ("fpu", "dsp")),
+        _arm("cortex-m7", _V7M, "cortex_m7+fp_armv8d16sp", "fpv5-sp-d16", ("fpu", "dsp")),
+        _arm("cortex-m33", _V8M, "cortex_m33+dsp+fp_armv8d16sp", "fpv5-sp-d16", ("fpu", "dsp")),
+        _arm("cortex-m55", _V8M, "cortex_m55+mve_fp+fp_armv8d16", "auto", ("fpu", "dsp", "mve")),
         (
             "rv32imc",
             CpuSpec(
                 key="rv32imc",
                 arch="riscv",
+                core=("riscv32",),
                 gcc_prefix="riscv64-unknown-elf-",
-                gcc_flags=("-march=rv32imc", "-mabi=ilp32"),
+                gcc_flags=("-march=rv32imc", "-mabi=ilp32", "-misa-spec=2.2"),
                 zig_target="riscv32-freestanding-none",
                 zig_cpu="generic_rv32+m+c",
                 lld_emulation="elf32lriscv",

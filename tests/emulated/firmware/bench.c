@@ -13,9 +13,21 @@ static void put_number(uint64_t value) {
     td_uart_write(&text[at], sizeof text - at);
 }
 
-/* A loop of three instructions, `rounds` times. */
+/* A loop of three instructions; an instruction that no core has; an address where no board has
+ * anything. */
+#if defined(__riscv)
+#define SPIN "1: addi %0, %0, -1\n nop\n bnez %0, 1b\n"
+#define UNDEFINED "unimp"
+#define LOW_REGISTER "+r"
+#else
+#define SPIN ".syntax unified\n1: subs %0, %0, #1\n nop\n bne 1b\n"
+#define UNDEFINED "udf #0"
+#define LOW_REGISTER "+l"
+#endif
+#define NOWHERE 0xE8000000u
+
 static void spin(uint32_t rounds) {
-    __asm__ volatile("1: subs %0, %0, #1\n nop\n bne 1b\n" : "+l"(rounds)::"cc");
+    __asm__ volatile(SPIN : LOW_REGISTER(rounds)::"cc");
 }
 
 static void measure(void) {
@@ -44,13 +56,13 @@ static void command(uint8_t byte) {
         put_number((uint64_t)(one * 3.0f));
         break;
     case 'b':
-        put_number(*(volatile uint32_t *)(uintptr_t)0x60000000u);
+        put_number(*(volatile uint32_t *)(uintptr_t)NOWHERE);
         break;
     case 'z':
         put_number((uint64_t)(10 / zero));
         break;
     case 'u':
-        __asm__ volatile("udf #0");
+        __asm__ volatile(UNDEFINED);
         break;
     case 'o':
         put_number((uint64_t)recurse(1 << 20));

@@ -1,6 +1,7 @@
-/* A second block hook: which blocks a function and all that it calls execute, how often, and how often
- * each was left by a jump. That is what a sum of costs by instruction class needs. Built like
- * block_hook.c. Where that one stops the emulation, Unicorn does not call this one for the block. */
+/* A second block hook: which blocks a function and all that it calls execute, how often, and how
+ * often each was left by a jump. That is what a sum of costs by instruction class needs. Built like
+ * block_hook.c. Where that one stops the emulation, Unicorn does not call this one for the block.
+ */
 #include <stddef.h>
 #include <stdint.h>
 

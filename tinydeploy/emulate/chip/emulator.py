@@ -7,13 +7,13 @@ import socket
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, Protocol
 
 from tinydeploy.boards import Board
 from tinydeploy.emulate.base import Emulator
 from tinydeploy.emulate.chip.core import SUPPORTED
 from tinydeploy.emulate.chip.hook import Hook, PythonHook, make_hook
 from tinydeploy.emulate.chip.machine import Machine
-from tinydeploy.emulate.chip.trace import BlockTrace
 from tinydeploy.emulate.line import Line
 from tinydeploy.errors import DeviceError, ToolError
 from tinydeploy.firmware import read_image
@@ -21,12 +21,19 @@ from tinydeploy.firmware import read_image
 _PIECE = 4096
 
 
+class Attachment(Protocol):
+    """Something to look at the chip with, such as a ``BlockTrace``."""
+
+    def install(self, engine: Any) -> None:
+        """Attach to a Unicorn engine."""
+
+
 class UnicornEmulator(Emulator):
     """A board in this process.
 
     ``compiled`` False takes the slow block hook in Python, as does a machine without C compiler.
     ``stuck_low`` gives register bits (by address) that always read as 0: broken hardware, for tests.
-    ``trace`` records which blocks run.
+    ``attachment`` gets the engine before the first instruction.
     """
 
     kind = "unicorn"
@@ -37,7 +44,7 @@ class UnicornEmulator(Emulator):
         *,
         compiled: bool = True,
         stuck_low: Mapping[int, int] | None = None,
-        trace: BlockTrace | None = None,
+        attachment: Attachment | None = None,
     ) -> None:
         self.name = f"{board.name} in Unicorn"
         if board.uart is None or board.chip.cpu not in SUPPORTED:
@@ -47,7 +54,7 @@ class UnicornEmulator(Emulator):
         self._board = board
         self._compiled = compiled
         self._stuck_low = dict(stuck_low or {})
-        self._trace = trace
+        self._attachment = attachment
         self._machine: Machine | None = None
         self._threads: list[threading.Thread] = []
         self._inside: socket.socket | None = None
@@ -61,8 +68,8 @@ class UnicornEmulator(Emulator):
         outside, self._inside = socket.socketpair()
         self._line = Line(outside, self.name, lambda: self._failure or "the emulator was stopped")
         self._machine = Machine(self._board, self._transmit, self._hook(), self._stuck_low)
-        if self._trace is not None:
-            self._trace.install(self._machine.core.engine)
+        if self._attachment is not None:
+            self._attachment.install(self._machine.core.engine)
         self._machine.load(image)
         self._threads = [
             threading.Thread(target=self._run, daemon=True),

@@ -1,21 +1,11 @@
 /* Faults and interrupts that nobody expected: registers go out over the serial line, by polling and
- * on a stack of its own, so that a stack overflow is reported too. Then the core halts.
- *
- * One line of text between two zero bytes, which end whatever frame was under way:
- * TD-FAULT exception=3 stack=ok pc=... lr=... (docs/emulators.md) */
+ * on a stack of its own, so that a stack overflow is reported too. Then the core halts. */
 #include "td_cpu.h"
 
-#include "td_board.h"
+#include "td_fault.h"
 #include "td_internal.h"
 
-#define SCB_CFSR 0xE000ED28u
-#define SCB_HFSR 0xE000ED2Cu
-#define SCB_MMFAR 0xE000ED34u
-#define SCB_BFAR 0xE000ED38u
-
-#define CFSR_PUSH_FAILED ((1u << 4) | (1u << 12))
-
-enum { FAULT_STACK_WORDS = 128, HEX_DIGITS = 8 };
+enum { FAULT_STACK_WORDS = 128 };
 
 /* What the core pushes on exception entry. */
 typedef struct {
@@ -32,32 +22,9 @@ uint32_t td_fault_stack[FAULT_STACK_WORDS] __attribute__((aligned(8)));
 void td_fault_entry(void);
 void td_fault_report(const td_frame *frame, const td_saved *saved) __attribute__((noreturn, used));
 
-static void td_put_text(const char *text) {
-    size_t size = 0u;
-    while (text[size] != '\0') {
-        size++;
-    }
-    td_uart_write((const uint8_t *)text, size);
-}
-
-static void td_put_hex(const char *name, uint32_t value) {
-    uint8_t digits[HEX_DIGITS];
-    for (uint32_t i = 0u; i < HEX_DIGITS; i++) {
-        digits[i] = (uint8_t)"0123456789abcdef"[(value >> (28u - 4u * i)) & 0xFu];
-    }
-    td_put_text(name);
-    td_uart_write(digits, sizeof digits);
-}
-
 /* Where the stack overflowed, the core could not push a frame, and the pointer leads nowhere. */
 static bool td_frame_exists(const td_frame *frame) {
-    if ((*td_register(SCB_CFSR) & CFSR_PUSH_FAILED) != 0u) {
-        return false;
-    }
-    const uintptr_t low = (uintptr_t)td_stack_low + TD_STACK_FENCE_BYTES;
-    const uintptr_t high = (uintptr_t)td_stack_high;
-    const uintptr_t at = (uintptr_t)frame;
-    return at >= low && at <= high - sizeof *frame;
+    return !td_fault_is_of_stack() && td_is_on_stack((uintptr_t)frame, sizeof *frame);
 }
 
 static void td_put_frame(const td_frame *frame) {
@@ -83,25 +50,18 @@ static void td_put_saved(const td_saved *saved) {
 }
 
 void td_fault_report(const td_frame *frame, const td_saved *saved) {
-    static const uint8_t end_of_frame[1] = {0u};
     if (td_uart_is_on()) {
         uint32_t exception;
         __asm__ volatile("mrs %0, ipsr" : "=r"(exception));
-        td_uart_write(end_of_frame, sizeof end_of_frame);
-        td_put_hex("TD-FAULT exception=", exception);
+        td_fault_begin(exception);
         td_put_text(td_frame_exists(frame) ? " stack=ok" : " stack=overflow");
         td_put_hex(" sp=", (uint32_t)(uintptr_t)frame);
         if (td_frame_exists(frame)) {
             td_put_frame(frame);
         }
         td_put_saved(saved);
-        td_put_hex(" cfsr=", *td_register(SCB_CFSR));
-        td_put_hex(" hfsr=", *td_register(SCB_HFSR));
-        td_put_hex(" mmfar=", *td_register(SCB_MMFAR));
-        td_put_hex(" bfar=", *td_register(SCB_BFAR));
-        td_put_text("\r\n");
-        td_uart_write(end_of_frame, sizeof end_of_frame);
-        td_uart_drain();
+        td_fault_put_status();
+        td_fault_end();
     }
     td_core_halt();
 }

@@ -1,0 +1,22 @@
+/* Nordic GPIO. A peripheral chooses its pins: `alternate` is the number of its select register, for
+ * the UART 0 to 3 = RTS, TXD, CTS, RXD. */
+#include "td_cpu.h"
+
+#include "td_board_config.h"
+#include "td_internal.h"
+
+enum { OUTSET = 0x508, PIN_CNF = 0x700, PSEL = 0x508 };
+enum { CTS = 2 };
+
+#define CNF_OUTPUT 3u /* driven, input buffer off */
+#define CNF_INPUT 0u
+
+void td_pins_init(void) {
+    for (size_t i = 0u; i < TD_PIN_COUNT; i++) {
+        const td_pin *pin = &td_pins[i];
+        const bool listens = pin->alternate >= CTS;
+        *td_register(pin->port + OUTSET) = 1u << pin->pin; /* an idle line is high */
+        *td_register(pin->port + PIN_CNF + 4u * pin->pin) = listens ? CNF_INPUT : CNF_OUTPUT;
+        *td_register(TD_UART_BASE + PSEL + 4u * pin->alternate) = pin->pin;
+    }
+}
