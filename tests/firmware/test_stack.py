@@ -269,6 +269,19 @@ def test_recursion_in_c(tmp_path: Path) -> None:
         stack_bound(firmware.elf, firmware.stack_usage, prefix, floats=True)
 
 
+def test_a_far_jump_on_armv6m_is_no_recursion(tmp_path: Path) -> None:
+    """Its branches reach 2 KiB; in larger functions compilers jump with BL."""
+    source = tmp_path / "far.c"
+    source.write_text(
+        '#include "td_board.h"\n__attribute__((naked)) void td_app_main(void) {\n'
+        '    __asm__ volatile("push {r4, lr}\\n bl 1f\\n .space 4000\\n 1: pop {r4, pc}");\n}\n'
+    )
+    board = load_board("qemu-m0")
+    compiler = select("gcc", cpu_spec(board.chip.cpu))
+    firmware = build_firmware(board, compiler, [], [], tmp_path, "none", app=source)
+    assert not read_call_graph(firmware.elf).named("td_app_main").targets
+
+
 def test_a_region_that_is_too_small(tmp_path: Path) -> None:
     board = load_board("qemu-m4")
     assert board.chip.layout is not None

@@ -124,9 +124,12 @@ class _Reader:
         )
 
     def _jumps_back(self, start: int, size: int) -> bool:
-        """Whether a function calls itself; jumps within it are loops."""
+        """Whether a function calls itself; jumps within it are loops.
+
+        On Armv6-M, whose branches reach 2 KiB, compilers jump with BL inside of large functions.
+        """
         return any(
-            found.flow is Flow.CALL and start <= address + found.offset < start + size
+            found.flow is Flow.CALL and address + found.offset == start
             for low, high in self._code_parts(start, start + size)
             for address, found in self._sweep(self._bytes(low, high), low)
         )
