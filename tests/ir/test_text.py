@@ -80,7 +80,7 @@ def test_blobs_come_along() -> None:
         ('"data": int8[1, 2]', '"data": int8[1  2]', "line 2: cannot read the type"),
         ('"data"', '"da\\ta\\x"', "line 2: cannot read the name"),
         ("output %3", "output %" + "3" * 5000, "line 6: cannot read the value id '333"),
-        ("Add(", "Sub(", "line 4: unknown operator 'Sub'"),
+        ("Add(", "Nope(", "line 4: unknown operator 'Nope'"),
         ("Add(activation=Activation.NONE)", "Add(activation=)", "line 4: cannot read the attributes"),
         ("Add(activation=Activation.NONE)", "Add(x)(y=1)", "line 4: cannot read the attributes"),
         ("Add(activation=Activation.NONE)", "Add(size=3)", "line 4: Add: "),
