@@ -20,6 +20,7 @@ from tinydeploy.kernels.base import (
 from tinydeploy.kernels.dsp import interleave, words_of
 from tinydeploy.kernels.requantize import Requantize, fold, is_supported
 from tinydeploy.kernels.targets import Feature
+from tinydeploy.kernels.windowed import weights_of
 from tinydeploy.ops import AnySite
 from tinydeploy.ops.fully_connected import FullyConnected, rows_of
 
@@ -43,9 +44,7 @@ class DenseDspParams(Params):
 def _make(site: AnySite, _knobs: Knobs) -> Kernel:
     outputs, inputs = site.input(1).shape
     rows = rows_of(site)
-    weights = site.constant(1)
-    if weights is None:
-        raise ValueError(f"{site.name}: weights are not constant")
+    weights = weights_of(site)
     folded = fold(site, channel_axis=0)
     packed = interleave(weights, GROUP)
     return Kernel(

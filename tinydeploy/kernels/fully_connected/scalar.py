@@ -18,6 +18,7 @@ from tinydeploy.kernels.base import (
     constant,
 )
 from tinydeploy.kernels.requantize import Requantize, fold, is_supported
+from tinydeploy.kernels.windowed import weights_of
 from tinydeploy.ops import AnySite
 from tinydeploy.ops.fully_connected import FullyConnected, rows_of
 
@@ -35,9 +36,7 @@ class DenseParams(Params):
 def _make(site: AnySite, _knobs: Knobs) -> Kernel:
     outputs, inputs = site.input(1).shape
     rows = rows_of(site)
-    weights = site.constant(1)
-    if weights is None:
-        raise ValueError(f"{site.name}: weights are not constant")
+    weights = weights_of(site)
     folded = fold(site, channel_axis=0)
     return Kernel(
         instance=Instance(SCHEDULE.name, DenseParams(inputs, outputs, folded.params)),

@@ -18,6 +18,7 @@ from tinydeploy.kernels.base import (
 )
 from tinydeploy.kernels.image import image_access, image_result, shape_text, spans, window_text
 from tinydeploy.kernels.requantize import Requantize, fold, is_supported
+from tinydeploy.kernels.windowed import weights_of
 from tinydeploy.ops import AnySite
 from tinydeploy.ops.convolution import windows
 from tinydeploy.ops.grouped_conv_2d import GroupedConv2D, groups_of
@@ -48,9 +49,7 @@ class GroupedParams(Params):
 def _make(site: AnySite, _knobs: Knobs) -> Kernel:
     vertical, horizontal = windows(site)
     width = site.input(0).shape[2]
-    weights = site.constant(1)
-    if weights is None:
-        raise ValueError(f"{site.name}: weights are not constant")
+    weights = weights_of(site)
     folded = fold(site, channel_axis=0)
     groups = groups_of(site)
     params = GroupedParams(

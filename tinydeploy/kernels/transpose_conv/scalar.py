@@ -18,6 +18,7 @@ from tinydeploy.kernels.base import (
 )
 from tinydeploy.kernels.nest import shape_text, whole_access, whole_result
 from tinydeploy.kernels.requantize import Requantize, fold, is_supported
+from tinydeploy.kernels.windowed import weights_of
 from tinydeploy.ops import OPS, AnySite
 from tinydeploy.ops.quantized import quant_of
 from tinydeploy.ops.transpose_conv import TransposeConv
@@ -45,9 +46,7 @@ class TransposeConvParams(Params):
 
 def _make(site: AnySite, _knobs: Knobs) -> Kernel:
     attrs: TransposeConv = site.attrs
-    weights = site.constant(1)
-    if weights is None:
-        raise ValueError(f"{site.name}: weights are not constant")
+    weights = weights_of(site)
     folded = fold(site, channel_axis=0, partial=True)
     _, height, width, channels = site.input(0).shape
     params = TransposeConvParams(
