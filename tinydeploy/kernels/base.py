@@ -60,8 +60,11 @@ class CType(Enum):
     """Element types of packed constants; the value is the C type."""
 
     INT8 = "int8_t"
+    UINT8 = "uint8_t"
     INT16 = "int16_t"
     INT32 = "int32_t"
+    INT64 = "int64_t"
+    FLOAT32 = "float"
 
 
 class Kind(Enum):
@@ -71,7 +74,14 @@ class Kind(Enum):
     TABLE = "table"
 
 
-_NUMPY = {CType.INT8: np.int8, CType.INT16: np.int16, CType.INT32: np.int32}
+_NUMPY: dict[CType, type[np.generic]] = {
+    CType.INT8: np.int8,
+    CType.UINT8: np.uint8,
+    CType.INT16: np.int16,
+    CType.INT32: np.int32,
+    CType.INT64: np.int64,
+    CType.FLOAT32: np.float32,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +102,7 @@ def constant(role: str, ctype: CType, kind: Kind, array: Array) -> Constant:
     """Pack an array; its values must fit the C type."""
     dtype = np.dtype(_NUMPY[ctype])
     packed = array.astype(dtype)
-    if not np.array_equal(packed, array):
+    if ctype is not CType.FLOAT32 and not np.array_equal(packed, array):
         raise ValueError(f"{role} does not fit {ctype.value}")
     return Constant(role, ctype, kind, packed.astype(dtype.newbyteorder("<")).tobytes())
 
@@ -131,7 +141,8 @@ class Kernel:
 
     ``operands`` are the node's inputs that are read as rows, in the order of ``accesses``. A ``flat``
     kernel takes only the first row pointer of each operand and reads the band's rows contiguously.
-    ``takes_row`` kernels are told the number of the first output row.
+    ``takes_row`` kernels are told the number of the first output row. ``more`` are the results of outputs 1, 2,
+    ... of a node that has several: whole tensors, and such a kernel has a single band.
     """
 
     instance: Instance
@@ -147,6 +158,7 @@ class Kernel:
     cost_instructions: int
     takes_row: bool = False
     pad_value: int = 0
+    more: tuple[Result, ...] = ()
 
     @property
     def bands(self) -> int:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from tinydeploy.errors import GraphError
-from tinydeploy.ir import Array, Attrs, Graph, TensorType
+from tinydeploy.ir import Array, Attrs, DType, Graph, TensorType
 
 A = TypeVar("A", bound=Attrs)
 
@@ -65,7 +66,8 @@ class Operator(Generic[A]):
 
     ``roles`` names the inputs; ``?`` marks optional ones, ``*`` a last one that repeats.
     ``infer`` gives the output types without quantization that the inputs imply; ``reference`` is the exact
-    meaning, from input arrays (None where absent) to output arrays. ``macs`` counts multiply-accumulates,
+    meaning, from input arrays (None where absent) to output arrays. The types at a node decide the arithmetic:
+    exact integers where they are quantized, plain numbers where not. ``macs`` counts multiply-accumulates,
     padding taps included, as MLPerf Tiny does. A ``view`` computes nothing: its output is its first input's
     bytes.
     """
@@ -110,6 +112,28 @@ def operand(arrays: tuple[Array | None, ...], index: int) -> Array:
     if array is None:
         raise ValueError(f"input {index} is missing")
     return array
+
+
+def is_plain(site: AnySite) -> bool:
+    """Whether a node computes with numbers as they are: neither an input nor an output is quantized."""
+    types = (*site.inputs, *site.outputs)
+    return all(type_ is None or type_.quant is None for type_ in types)
+
+
+def is_float(site: AnySite) -> bool:
+    """Whether a node computes in float32: plain, and its first output is float32."""
+    return is_plain(site) and site.outputs[0].dtype is DType.FLOAT32
+
+
+def only(condition: Callable[[AnySite], bool], *constraints: AnyConstraint) -> tuple[AnyConstraint, ...]:
+    """Constraints that matter only where ``condition`` holds: those of one kind of numbers."""
+
+    def guarded(constraint: AnyConstraint) -> AnyConstraint:
+        return dataclasses.replace(
+            constraint, holds=lambda site: not condition(site) or constraint.holds(site)
+        )
+
+    return tuple(map(guarded, constraints))
 
 
 def no_macs(_site: AnySite) -> int:
