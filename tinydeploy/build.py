@@ -92,8 +92,8 @@ def compile_program(program: Program, prefix: str, *, observe: Observe | None = 
     """The rest of the line for a program, however it was made: verify, plan, prove, generate."""
     schedule.verify(program)
     requests, steps = schedule.buffers(program), schedule.step_count(program)
-    plan = memplan.plan(requests, steps)
-    memplan.verify(plan, requests, steps)
+    plan = memplan.plan(requests, steps, align=program.align_bytes)
+    memplan.verify(plan, requests, steps, align=program.align_bytes)
     if observe is not None:
         observe("plan", plan_text(plan))
     return Compiled(program.graph, program, plan, codegen.generate(program, plan, prefix))

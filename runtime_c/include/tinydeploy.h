@@ -28,7 +28,12 @@ extern "C" {
 #endif
 #define TD_UNUSED __attribute__((unused))
 #define TD_UNROLL_4 _Pragma("GCC unroll 4")
+#define TD_INFINITY __builtin_inff()
+#define TD_NAN __builtin_nanf("")
 #else
+#include <math.h>
+#define TD_INFINITY INFINITY
+#define TD_NAN NAN
 #define TD_MUST_CHECK
 #define TD_ALIGNED(bytes)
 #define TD_KERNEL
@@ -36,7 +41,8 @@ extern "C" {
 #define TD_UNROLL_4
 #endif
 
-/* Every arena and every generated buffer starts at a multiple of this many bytes. */
+/* Every arena and every generated buffer starts at a multiple of this many bytes; those of a model
+ * with 64-bit values at one of NAME_ALIGN_BYTES. */
 #define TD_ALIGN_BYTES 4u
 
 typedef enum {
@@ -44,7 +50,7 @@ typedef enum {
     TD_DONE = 1,                  /* step(): that was the last step, the outputs are ready */
     TD_ERROR_NULL = 2,            /* a required pointer is NULL */
     TD_ERROR_ARENA_SIZE = 3,      /* the arena is smaller than NAME_ARENA_BYTES */
-    TD_ERROR_ARENA_ALIGN = 4,     /* the arena does not start at a multiple of TD_ALIGN_BYTES */
+    TD_ERROR_ARENA_ALIGN = 4,     /* the arena does not start at a multiple of NAME_ALIGN_BYTES */
     TD_ERROR_NOT_INITIALIZED = 5, /* run() or step() before init() */
     TD_ERROR_SELFTEST = 6         /* selftest(): a step computed other bits than the reference */
 } td_status;

@@ -6,7 +6,7 @@ import numpy as np
 
 from tinydeploy.codegen.literals import CIdent, c_array
 from tinydeploy.codegen.views import C_TYPES, Data
-from tinydeploy.ir import Array, Graph
+from tinydeploy.ir import Array, Graph, TensorType
 from tinydeploy.kernels.base import Constant, Kind
 from tinydeploy.schedule import Program
 
@@ -32,6 +32,10 @@ class Constants:
         """The symbol of a constant value that is read as it is."""
         type_ = graph.type(value)
         return self._add("constant", C_TYPES[type_.dtype], Kind.WEIGHTS, graph.array(value))
+
+    def initial(self, type_: TensorType, array: Array) -> CIdent:
+        """The symbol of a state variable's initial value."""
+        return self._add("initial", C_TYPES[type_.dtype], Kind.TABLE, array)
 
     def padding(self, zero_point: int, row_bytes: int) -> CIdent:
         """The symbol of a row of zero points."""

@@ -51,7 +51,8 @@ def generate(program: Program, plan: Plan, prefix: str) -> Library:
     }
     if model.checks:
         names[f"{prefix}_selftest.c"] = "selftest.c.j2"
-    files = {name: render(template, model=model, c_call=_call) for name, template in names.items()}
+    tools = {"c_call": _call, "prefixed": _prefixed}
+    files = {name: render(template, model=model, **tools) for name, template in names.items()}
     files |= _headers(["tinydeploy.h", *map(str, model.headers)])
     return Library(
         prefix=prefix,
@@ -79,6 +80,10 @@ def _headers(wanted: list[str]) -> Files:
 
 def _call(head: object, arguments: list[object], indent: str, tail: str = ");") -> object:
     return c_call(str(head), map(str, arguments), indent, tail)
+
+
+def _prefixed(prefix: object, items: list[object]) -> list[str]:
+    return [f"{prefix}{item}" for item in items]
 
 
 def _hash_text(model: Model) -> str:

@@ -73,8 +73,21 @@ class CFloat(Printable):
 
 
 def c_int(value: int) -> str:
-    """An integer constant of type int; INT32_MIN has no literal of its own."""
-    return "(-2147483647 - 1)" if value == -(1 << 31) else str(value)
+    """An integer constant, of type int where it fits; the smallest values have no literals of their own."""
+    if value == -(1 << 31):
+        return "(-2147483647 - 1)"
+    if value == -(1 << 63):
+        return "(-9223372036854775807LL - 1)"
+    if -(1 << 31) < value < 1 << 31:
+        return str(value)
+    return f"{value}u" if 0 < value < 1 << 32 else f"{value}LL"
+
+
+def c_float(value: float) -> str:
+    """A float32 constant of any value, infinities and NaN as the runtime's macros."""
+    if math.isfinite(value):
+        return str(CFloat(value))
+    return "TD_NAN" if math.isnan(value) else ("TD_INFINITY" if value > 0 else "-TD_INFINITY")
 
 
 def finalize(value: object) -> str:
@@ -90,8 +103,11 @@ def finalize(value: object) -> str:
 
 
 def c_array(array: Array, *, columns: int = 96, indent: str = "    ") -> Raw:
-    """The elements of an integer array as wrapped initialisers."""
-    return Raw(wrapped([c_int(int(value)) for value in array.reshape(-1)], columns, indent))
+    """The elements of an array as wrapped initialisers."""
+    flat = array.reshape(-1)
+    if flat.dtype.kind == "f":
+        return Raw(wrapped([c_float(float(value)) for value in flat], columns, indent))
+    return Raw(wrapped([c_int(int(value)) for value in flat], columns, indent))
 
 
 def wrapped(items: Iterable[str], columns: int = 96, indent: str = "    ") -> str:

@@ -15,8 +15,10 @@ from tinydeploy.codegen.views import (
     C_TYPES,
     QUANTIZED,
     CallView,
+    Commit,
     Data,
     Function,
+    Further,
     Port,
     Source,
     StepView,
@@ -51,6 +53,9 @@ class Model:
     table_bytes: int
     macs: int
     instances: int
+    align_bytes: int
+    state_bytes: int
+    commits: tuple[Commit, ...]
     headers: tuple[Raw, ...]
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
@@ -111,6 +116,9 @@ class _Builder:
         converts = any(port.converts for port in inputs + outputs)
         used = {self._schedules[call.kernel.instance.schedule] for call in program.calls()}
         headers = {header for schedule in used for header in schedule.headers}
+        headers |= {"td_quantize.h"} if converts else set()
+        headers |= {"td_copy.h"} if graph.states else set()
+        commits = self._commits()
         return Model(
             title=CComment(graph.name),
             version=CComment(__version__),
@@ -124,7 +132,10 @@ class _Builder:
             table_bytes=self._constants.bytes(Kind.TABLE),
             macs=sum(macs_of(graph, index) for index in range(len(graph.nodes))),
             instances=instance,
-            headers=tuple(map(Raw, sorted(headers | ({"td_quantize.h"} if converts else set())))),
+            align_bytes=program.align_bytes,
+            state_bytes=sum(graph.type(state.before).bytes for state in graph.states),
+            commits=commits,
+            headers=tuple(map(Raw, sorted(headers))),
             inputs=inputs,
             outputs=outputs,
             converts=converts,
@@ -148,6 +159,31 @@ class _Builder:
             )
             for step, value, crc in selftest.golden_crcs(self._program)
         )
+
+    def _commits(self) -> tuple[Commit, ...]:
+        """State variables in the order in which a run must replace them; unchanging ones last."""
+        graph, storage = self._graph, self._program.storage
+        sources = {target: source for source, target in self._program.commits()}
+        states = {storage[state.before]: state for state in graph.states}
+        commits = []
+        for target in [*sources, *(value for value in states if value not in sources)]:
+            state = states[target]
+            type_ = graph.type(state.before)
+            initial = graph.blobs.array(state.initial, type_)
+            data = initial.tobytes()
+            even = data == data[:1] * len(data)
+            source = sources.get(target)
+            commits.append(
+                Commit(
+                    comment=CComment(graph.values[target].name[:120]),
+                    to=Raw(self._address(target, "uint8_t", const=False)),
+                    source=None if source is None else Raw(self._address(source, "uint8_t", const=True)),
+                    bytes=type_.bytes,
+                    initial=None if even else self._constants.initial(type_, initial),
+                    fill=int.from_bytes(data[:1], "little", signed=True),
+                )
+            )
+        return tuple(commits)
 
     def _calls(self, index: int, step: Step, instance: int) -> tuple[CallView, ...]:
         made = {call.output: position for position, call in enumerate(step.calls)}
@@ -183,7 +219,12 @@ class _Builder:
             out_rows=kernel.result.rows,
             out_row_bytes=kernel.result.row_bytes,
             out_ring=ring.rows if ring else 0,
+            more=tuple(self._further(number, value) for number, value in enumerate(call.others, 1)),
         )
+
+    def _further(self, number: int, value: int) -> Further:
+        address = Raw(self._address(value, "int8_t", const=False))
+        return Further(number, address, self._graph.type(value).bytes)
 
     def _source(
         self, step: Step, kernel: Kernel, value: int, access: Access, pointer: int, made: dict[int, int]
@@ -217,7 +258,9 @@ class _Builder:
         if kernel.instance not in self._functions:
             schedule = kernel.instance.schedule
             symbol = CIdent(f"{self._prefix}_k{len(self._functions)}_{schedule.replace('/', '_')}")
-            parameters = ["int8_t *out", "const int8_t **in_rows"]
+            parameters = ["int8_t *out"]
+            parameters += [f"int8_t *out{number}" for number in range(1, len(kernel.more) + 1)]
+            parameters += ["const int8_t **in_rows"]
             parameters += ["int32_t y"] if kernel.takes_row else []
             parameters += [f"const {constant.ctype.value} *{constant.role}" for constant in kernel.constants]
             parameters += [f"int32_t {scalar.role}" for scalar in kernel.scalars]
@@ -247,7 +290,7 @@ class _Builder:
             value = node.inputs[operand]
             if value is not None:
                 lines.append("in   " + self._value_text(step, value))
-        lines.append("out  " + self._value_text(step, call.output))
+        lines += ["out  " + self._value_text(step, value) for value in call.outputs]
         if kernel.scratch_bytes:
             offset = self._placements[scratch_key(self._program, index)].offset
             lines.append(f"scratch {kernel.scratch_bytes} bytes at {offset}")

@@ -9,6 +9,7 @@ import numpy as np
 
 from tinydeploy.codegen.literals import Raw
 from tinydeploy.ir import Array, DType, Graph, TensorType
+from tinydeploy.ops.exactness import is_exact
 from tinydeploy.ops.interpreter import Interpreter
 from tinydeploy.schedule import Program
 
@@ -54,17 +55,18 @@ def _as_type(drawn: bytes, type_: TensorType) -> Array:
 
 
 def supports(graph: Graph) -> bool:
-    """Whether a model can test itself: its inputs take any bytes, it keeps no state."""
+    """Whether a model can test itself: its inputs take any bytes, its bits are exact, it keeps no state."""
     plain = all(graph.type(value).dtype not in (DType.BOOL, DType.INT4) for value in graph.inputs)
-    return plain and not graph.states
+    return plain and not graph.states and is_exact(graph)
 
 
 def golden_crcs(program: Program) -> list[tuple[int, int, int]]:
     """(step, value, CRC-32) of every value that is whole when its step ends."""
     arrays = Interpreter(program.graph).run_all(golden_inputs(program.graph))
     return [
-        (index, call.output, zlib.crc32(arrays[call.output].tobytes()))
+        (index, value, zlib.crc32(arrays[value].tobytes()))
         for index, step in enumerate(program.steps)
         for call in step.calls
-        if step.ring_of(call.output) is None
+        for value in call.outputs
+        if step.ring_of(value) is None
     ]

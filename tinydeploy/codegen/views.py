@@ -93,6 +93,30 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class Further:
+    """An output after the first of a call: ``base`` is a C expression for its address."""
+
+    index: int
+    base: Raw
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """The end of a run for one state variable: ``bytes`` bytes from one address to the other.
+
+    ``initial`` is the data that a reset restores, or None where all of it is the byte ``fill``.
+    """
+
+    comment: CComment
+    to: Raw
+    source: Raw | None
+    bytes: int
+    initial: CIdent | None
+    fill: int
+
+
+@dataclass(frozen=True, slots=True)
 class CallView:
     """One call of a step; ``arguments`` are those after the row pointers."""
 
@@ -111,6 +135,7 @@ class CallView:
     out_rows: int
     out_row_bytes: int
     out_ring: int
+    more: tuple[Further, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,10 +42,7 @@ def verify_device(
     for index, sample in enumerate(samples):
         interpreter.reset()
         expected = interpreter.run_all(sample)
-        rows = {
-            instance: _rows(expected[call.output].tobytes(), call.kernel.result.row_bytes)
-            for instance, call in enumerate(calls)
-        }
+        rows = {instance: call.rows(expected) for instance, call in enumerate(calls)}
         bad = first_difference(client, rows, sample)
         if bad is not None and first is None:
             first = mismatch_at(compiled.program, index, bad.instance, bad.row)
@@ -53,7 +50,3 @@ def verify_device(
         if progress is not None:
             progress(index + 1)
     return Comparison(len(samples), tally.mismatches, tally.max_abs_diff, len(samples) * len(calls), first)
-
-
-def _rows(data: bytes, row_bytes: int) -> list[bytes]:
-    return [data[start : start + row_bytes] for start in range(0, len(data), row_bytes)]

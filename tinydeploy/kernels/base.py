@@ -141,8 +141,8 @@ class Kernel:
 
     ``operands`` are the node's inputs that are read as rows, in the order of ``accesses``. A ``flat``
     kernel takes only the first row pointer of each operand and reads the band's rows contiguously.
-    ``takes_row`` kernels are told the number of the first output row. ``more`` are the results of outputs 1, 2,
-    ... of a node that has several: whole tensors, and such a kernel has a single band.
+    ``takes_row`` kernels are told the number of the first output row. ``more`` are the results of outputs 1,
+    2, ... of a node that has several: whole tensors, and such a kernel has a single band.
     """
 
     instance: Instance

@@ -16,7 +16,11 @@ def graph_bound_bytes(graph: Graph) -> int:
     lives.touch(graph.inputs, 0)
     for index, node in enumerate(nodes):
         lives.touch((value for value in (*node.inputs, *node.outputs) if value is not None), index)
-    lives.touch(graph.outputs, max(len(nodes) - 1, 0))
+    last = max(len(nodes) - 1, 0)
+    lives.touch(graph.outputs, last)
+    for state in graph.states:
+        lives.touch((state.before,), 0)
+        lives.touch((state.before, state.after), last)
     return peak(
         tuple(
             Buffer(value, graph.type(value).bytes, first, last, Kind.TENSOR)

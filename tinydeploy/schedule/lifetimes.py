@@ -44,15 +44,19 @@ def buffers(program: Program) -> tuple[Buffer, ...]:
     """The requests of a program, in key order.
 
     All inputs are alive from step 0, because the caller writes them before the run; all outputs stay alive
-    to the last step. A constant needs no memory, nor does a view.
+    to the last step. State variables are alive throughout, their new values to the last step. A constant
+    needs no memory, nor does a view.
     """
     graph, steps = program.graph, step_count(program)
     lives = Lives(graph, program.storage)
     lives.touch(graph.inputs, 0)
     for index, step in enumerate(program.steps):
         for call in step.calls:
-            lives.touch((*call.inputs, call.output), index)
+            lives.touch((*call.inputs, *call.outputs), index)
     lives.touch(graph.outputs, steps - 1)
+    for state in graph.states:
+        lives.touch((state.before,), 0)
+        lives.touch((state.before, state.after), steps - 1)
 
     ring_sizes = {
         ring.value: ring.rows * call.kernel.result.row_bytes

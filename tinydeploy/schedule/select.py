@@ -48,10 +48,8 @@ def schedule(graph: Graph, target: Target) -> Program:
     storage = storage_of(graph)
     steps: list[Step] = []
     gaps: list[Gap] = []
-    if graph.states or graph.subgraphs:
-        gaps.append(
-            Gap(graph.name, "graph", "state variables and subgraphs are not scheduled yet", "remove them")
-        )
+    if graph.subgraphs:
+        gaps.append(Gap(graph.name, "graph", "subgraphs are not scheduled", "make the control flow static"))
     for index, node in enumerate(graph.nodes):
         if is_view(node):
             continue
@@ -74,4 +72,4 @@ def call_of(graph: Graph, storage: tuple[int, ...], index: int, kernel: Kernel) 
     node = graph.nodes[index]
     operands = (node.inputs[operand] for operand in kernel.operands)
     inputs = tuple(storage[value] for value in operands if value is not None)
-    return Call(index, kernel, inputs, node.outputs[0])
+    return Call(index, kernel, inputs, node.outputs[0], node.outputs[1:])

@@ -18,6 +18,7 @@ def to_text(program: Program) -> str:
         lines += [f"    {_call_text(program, step, position)}" for position in range(len(step.calls))]
         lines.append("  }")
     lines += [f"  view %{value} of %{root}" for value, root in enumerate(program.storage) if value != root]
+    lines += [f"  state %{target} = %{source}" for source, target in program.commits()]
     return "\n".join([*lines, "}"]) + "\n"
 
 
@@ -25,8 +26,9 @@ def _call_text(program: Program, step: Step, position: int) -> str:
     call = step.calls[position]
     kernel = call.kernel
     ring = step.ring_of(call.output)
+    outputs = ", ".join(f"%{value}" for value in call.outputs)
     parts = [
-        f"%{call.output} = {kernel.instance.schedule}({', '.join(f'%{value}' for value in call.inputs)})",
+        f"{outputs} = {kernel.instance.schedule}({', '.join(f'%{value}' for value in call.inputs)})",
         f"band {kernel.band} of {kernel.result.rows}",
         *([f"ring {ring.rows} rows"] if ring else []),
         *([f"scratch {kernel.scratch_bytes}"] if kernel.scratch_bytes else []),

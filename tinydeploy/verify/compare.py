@@ -98,18 +98,20 @@ def compare(
         expected = interpreter.run_all(sample)
         for instance, (call, got) in enumerate(zip(calls, answer.instances, strict=True)):
             compared += 1
-            wanted = expected[call.output].tobytes()
-            if first is None and got != wanted:
-                row = _first_difference(got, wanted) // call.kernel.result.row_bytes
-                first = mismatch_at(program, index, instance, row)
+            rows = call.rows(expected)
+            if first is None and got != b"".join(rows):
+                first = mismatch_at(program, index, instance, _first_bad_row(got, rows))
         tally.add((expected[value] for value in graph.outputs), answer.outputs)
         if progress is not None:
             progress(index + 1)
     return Comparison(len(samples), tally.mismatches, tally.max_abs_diff, compared, first)
 
 
-def _first_difference(got: bytes, wanted: bytes) -> int:
-    """Index of the first byte that differs; the shorter length where one is the beginning of the other."""
-    length = min(len(got), len(wanted))
-    differs = np.frombuffer(got[:length], np.uint8) != np.frombuffer(wanted[:length], np.uint8)
-    return int(np.argmax(differs)) if differs.any() else length
+def _first_bad_row(got: bytes, rows: Sequence[bytes]) -> int:
+    """Index of the first row that differs; the number of rows where ``got`` only goes on after them."""
+    position = 0
+    for index, row in enumerate(rows):
+        if got[position : position + len(row)] != row:
+            return index
+        position += len(row)
+    return len(rows)

@@ -1,0 +1,29 @@
+"""Which graphs promise bits, and which only closeness."""
+
+from __future__ import annotations
+
+from tinydeploy.ir import DType, Graph
+from tinydeploy.ops.base import AnySite, is_float, site_of
+from tinydeploy.ops.concatenation import Concatenation
+from tinydeploy.ops.gather import Gather
+from tinydeploy.ops.pad import Pad
+from tinydeploy.ops.reshape import Reshape
+from tinydeploy.ops.slice import Slice
+from tinydeploy.ops.transpose import Transpose
+
+_MOVES = (Concatenation, Gather, Pad, Reshape, Slice, Transpose)
+"""Operators that take floats and give them on as they are."""
+
+
+def computes_floats(site: AnySite) -> bool:
+    """Whether a node does float arithmetic, whose last bits may differ between machines and references."""
+    return (
+        is_float(site)
+        and not isinstance(site.attrs, _MOVES)
+        and any(type_ is not None and type_.dtype is DType.FLOAT32 for type_ in site.inputs)
+    )
+
+
+def is_exact(graph: Graph) -> bool:
+    """Whether every value of a graph has the same bits on every machine."""
+    return not any(computes_floats(site_of(graph, index)) for index in range(len(graph.nodes)))
