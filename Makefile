@@ -16,7 +16,7 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 pyth
 	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$python" && break; \
 	done)
 
-C_FILES = $(shell find runtime_c tests -name '*.[ch]' | sort)
+C_FILES = $(shell find runtime_c mlperf_tiny tests -name '*.[ch]' | sort)
 
 # program=Debian packages that bring it
 SYSTEM := \

@@ -3,6 +3,7 @@
 #ifndef TD_BOARD_H
 #define TD_BOARD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +39,16 @@ void td_uart_wait(void);
  * this function. Not for interrupt handlers: it extends a hardware counter to 64 bits. The hardware
  * counter wraps; between two calls it must not wrap twice (19 s at 216 MHz). */
 uint64_t td_counter(void);
+
+/* Pins that tell an observer what the firmware does; a board's file says which it has. */
+typedef enum {
+    TD_SIGNAL_TIMING = 0,     /* a falling edge starts or ends a measurement */
+    TD_SIGNAL_PROCESSING = 1, /* high while the model works */
+    TD_SIGNAL_DETECTION = 2   /* high when something was found */
+} td_signal;
+
+/* Drives the pin of a signal; nothing where the board has none. All are high after boot. */
+void td_signal_set(td_signal signal, bool high);
 
 /* Sends what is under way and restarts the chip. */
 void td_restart(void) __attribute__((noreturn));

@@ -14,6 +14,7 @@ void td_boot(void) {
     td_clock_init();
     (void)td_registers_apply(td_enable_steps, TD_ENABLE_STEP_COUNT);
     td_pins_init();
+    td_signals_init();
     td_uart_init(td_clock()->uart_hz);
     td_counter_start();
     td_counter_calibrate();

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "td_board.h"
 #include "td_registers.h"
 
 /* A pin that a peripheral drives: `alternate` is the number of its function. */
@@ -14,6 +15,12 @@ typedef struct {
     uint32_t pin;
     uint32_t alternate;
 } td_pin;
+
+/* A pin that an observer watches; its `alternate` is not used. */
+typedef struct {
+    td_signal signal;
+    td_pin pin;
+} td_signal_pin;
 
 /* A part of the address space that a debug image may touch. */
 typedef struct {
@@ -28,6 +35,8 @@ extern const td_register_step td_fallback_steps[];
 extern const td_register_step td_enable_steps[];
 extern const td_register_step td_reset_steps[];
 extern const td_pin td_pins[];
+extern const td_signal_pin td_signal_pins[];
+extern const size_t td_signal_count;
 extern const td_range td_ranges[];
 
 /* The lowest bytes of the stack, where every access faults; startup sets it up where it can. */
@@ -78,5 +87,9 @@ void td_counter_calibrate(void);
 
 /* drivers/pins/: one of them is linked. */
 void td_pins_init(void);
+void td_pin_drive(const td_pin *pin, bool high); /* as an output */
+
+/* src/td_signal.c */
+void td_signals_init(void);
 
 #endif

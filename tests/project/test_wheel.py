@@ -19,6 +19,7 @@ ROOT = TESTS.parent
 # Folders of the checkout, and where they lie in the wheel.
 INSTALLED = {
     "tinydeploy": "tinydeploy",
+    "mlperf_tiny": "mlperf_tiny",
     "runtime_c": "tinydeploy/_data/runtime_c",
     "boards": "tinydeploy/_data/boards",
 }
@@ -51,7 +52,7 @@ def test_the_wheel_holds_the_package_the_runtime_and_the_boards_alone(wheel: Pat
     }
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
-    package = {name for name in names if name.startswith("tinydeploy/")}
+    package = {name for name in names if name.startswith(("tinydeploy/", "mlperf_tiny/"))}
     assert package == wanted
     assert {name.split("/")[0] for name in names - package} == {f"tinydeploy-{__version__}.dist-info"}
     assert f"tinydeploy-{__version__}.dist-info/licenses/LICENSE" in names

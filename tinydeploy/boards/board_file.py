@@ -5,7 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from tinydeploy.boards.chip_file import load_chip
-from tinydeploy.boards.model import Board, Chip, Clock, EmulatorChoice, Pin, Probe, QemuProperty, Uart
+from tinydeploy.boards.model import (
+    SIGNAL_ROLES,
+    Board,
+    Chip,
+    Clock,
+    EmulatorChoice,
+    Pin,
+    Probe,
+    QemuProperty,
+    Signal,
+    Uart,
+)
 from tinydeploy.boards.toml import Table, read_toml
 from tinydeploy.resources import boards_dir
 
@@ -28,6 +39,7 @@ def load_board_file(file: Path) -> Board:
         clock=_clock(root, chip),
         uart=None if chip.is_host else _uart(root.table("uart"), chip),
         pins=tuple(_pin(table, chip) for table in root.tables("pin")),
+        signals=tuple(_signal(table, chip) for table in root.tables("signal")),
         probe=_probe(root.table("probe")) if root.has("probe") else None,
         emulators=tuple(_emulator(table) for table in root.tables("emulator")),
     )
@@ -73,6 +85,16 @@ def _pin(table: Table, chip: Chip) -> Pin:
     )
     table.finish()
     return pin
+
+
+def _signal(table: Table, chip: Chip) -> Signal:
+    signal = Signal(
+        role=table.choice("role", SIGNAL_ROLES),
+        port=table.choice("port", tuple(block.name for block in chip.blocks)),
+        pin=table.integer("pin", high=31),
+    )
+    table.finish()
+    return signal
 
 
 def _probe(table: Table) -> Probe:

@@ -158,6 +158,19 @@ class Pin:
 
 
 @dataclass(frozen=True, slots=True)
+class Signal:
+    """A pin that firmware drives to be seen from outside; ``role`` is one of ``SIGNAL_ROLES``."""
+
+    role: str
+    port: str
+    pin: int
+
+
+SIGNAL_ROLES = ("timing", "processing", "detection")
+"""What signals tell: an edge at the ends of a measurement, work under way, something found."""
+
+
+@dataclass(frozen=True, slots=True)
 class Uart:
     """The serial line that the host talks to."""
 
@@ -207,8 +220,15 @@ class Board:
     clock: Clock | None = None
     uart: Uart | None = None
     pins: tuple[Pin, ...] = ()
+    signals: tuple[Signal, ...] = ()
     probe: Probe | None = None
     emulators: tuple[EmulatorChoice, ...] = ()
+
+    @property
+    def ports(self) -> tuple[str, ...]:
+        """The chip's blocks whose pins the board uses, each once."""
+        driven = [pin.port for pin in self.pins] + [signal.port for signal in self.signals]
+        return tuple(dict.fromkeys(driven))
 
     @property
     def is_host(self) -> bool:

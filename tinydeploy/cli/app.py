@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.metadata import EntryPoint, entry_points
 
 import typer
 
@@ -59,9 +60,24 @@ app.command("boards")(boards_command.boards)
 app.command("doctor")(doctor.doctor)
 
 
+COMMANDS = "tinydeploy.commands"
+"""The entry points under which other packages add commands: typer applications."""
+
+
+def _add_commands(arguments: list[str]) -> None:
+    """Add the commands of other packages: the one that is called, or all where none of them is."""
+    found: dict[str, EntryPoint] = {entry.name: entry for entry in entry_points(group=COMMANDS)}
+    called = next((argument for argument in arguments if not argument.startswith("-")), None)
+    if called is None or called in found:
+        for name, entry in found.items():
+            if called in (None, name):
+                app.add_typer(entry.load(), name=name)
+
+
 def main() -> None:
     """Entry point. Exit codes: 0 done, 1 input, budget or device at fault, 2 usage, 3 the answer is no."""
     try:
+        _add_commands(sys.argv[1:])
         app()
     except TinyDeployError as error:
         console.failure(error, as_json="--json" in sys.argv)

@@ -102,7 +102,7 @@ def runtime_sources(board: Board) -> list[Path]:
     chip = board.chip
     assert board.uart is not None
     assert chip.counter is not None
-    pin_types = sorted({chip.block(pin.port).type for pin in board.pins}) or ["none"]
+    pin_types = sorted({chip.block(port).type for port in board.ports}) or ["none"]
     controller = chip.interrupt_controller
     drivers = [
         *([_driver("interrupts", chip.block(controller).type, board)] if controller else []),

@@ -56,7 +56,7 @@ def _config(board: Board) -> dict[str, object]:
     clock = board.clock
     counter = chip.block(chip.counter.block)
     controller = chip.interrupt_controller
-    used = [uart, counter, *(chip.block(name) for name in dict.fromkeys(pin.port for pin in board.pins))]
+    used = [uart, counter, *(chip.block(name) for name in board.ports)]
     return {
         "source": f"the files of board {board.name} and chip {chip.name}",
         "board": board.name,
@@ -78,6 +78,14 @@ def _config(board: Board) -> dict[str, object]:
         "pins": [
             {"port": _hex(chip.block(pin.port).base), "pin": pin.pin, "alternate": pin.alternate}
             for pin in board.pins
+        ],
+        "signals": [
+            {
+                "role": f"TD_SIGNAL_{signal.role.upper()}",
+                "port": _hex(chip.block(signal.port).base),
+                "pin": signal.pin,
+            }
+            for signal in board.signals
         ],
         "ranges": _ranges(chip),
         "vectors": _vectors(chip, uart),

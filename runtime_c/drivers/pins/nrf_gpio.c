@@ -5,7 +5,7 @@
 #include "td_board_config.h"
 #include "td_internal.h"
 
-enum { OUTSET = 0x508, PIN_CNF = 0x700, PSEL = 0x508 };
+enum { OUTSET = 0x508, OUTCLR = 0x50C, PIN_CNF = 0x700, PSEL = 0x508 };
 enum { CTS = 2 };
 
 #define CNF_OUTPUT 3u /* driven, input buffer off */
@@ -19,4 +19,9 @@ void td_pins_init(void) {
         *td_register(pin->port + PIN_CNF + 4u * pin->pin) = listens ? CNF_INPUT : CNF_OUTPUT;
         *td_register(TD_UART_BASE + PSEL + 4u * pin->alternate) = pin->pin;
     }
+}
+
+void td_pin_drive(const td_pin *pin, bool high) {
+    *td_register(pin->port + (high ? OUTSET : OUTCLR)) = 1u << pin->pin;
+    *td_register(pin->port + PIN_CNF + 4u * pin->pin) = CNF_OUTPUT;
 }

@@ -4,8 +4,8 @@
 #include "td_board_config.h"
 #include "td_internal.h"
 
-enum { MODER = 0x00, OSPEEDR = 0x08, PUPDR = 0x0C, AFR = 0x20 };
-enum { MODE_ALTERNATE = 2, SPEED_HIGH = 2, PULL_UP = 1 };
+enum { MODER = 0x00, OSPEEDR = 0x08, PUPDR = 0x0C, BSRR = 0x18, AFR = 0x20 };
+enum { MODE_OUTPUT = 1, MODE_ALTERNATE = 2, SPEED_HIGH = 2, PULL_UP = 1 };
 
 /* Writes one field of `width` bits; `index` counts fields of the register. */
 static void td_set_field(uint32_t address, uint32_t index, uint32_t width, uint32_t value) {
@@ -23,4 +23,9 @@ void td_pins_init(void) {
         td_set_field(pin->port + PUPDR, pin->pin, 2u, PULL_UP); /* an open line reads as idle */
         td_set_field(pin->port + MODER, pin->pin, 2u, MODE_ALTERNATE);
     }
+}
+
+void td_pin_drive(const td_pin *pin, bool high) {
+    *td_register(pin->port + BSRR) = 1u << (high ? pin->pin : pin->pin + 16u);
+    td_set_field(pin->port + MODER, pin->pin, 2u, MODE_OUTPUT);
 }

@@ -18,7 +18,7 @@ class Wires:
     ``clock_hz``: the clock of a bus, or of the core where None is asked for. ``find``: the chip's model of a
     class. ``fail``: the firmware did what hardware would not survive; the emulation ends with that message.
     ``per_tick``: cycles per tick, for timers. ``external_hz``: the board's oscillator. ``baud``: the rate of
-    the board's serial line, 0 for blocks that are not on it.
+    the board's serial line, 0 for blocks that are not on it. ``edge``: a pin of this block changed its level.
     """
 
     cycles: Callable[[], int]
@@ -31,6 +31,7 @@ class Wires:
     per_tick: int = 1
     external_hz: int = 0
     baud: int = 0
+    edge: Callable[[int, bool], None] = lambda _pin, _high: None
 
 
 class Model(Protocol):

@@ -91,4 +91,18 @@ def _apb_shift(code: int) -> int:
 
 
 class Gpio(RegisterFile):
-    """GPIO of the STM32 families with MODER: configuration reads back, pins are not driven."""
+    """GPIO of the STM32 families with MODER: configuration reads back, outputs tell their edges."""
+
+    ODR, BSRR = 0x14, 0x18
+
+    def write(self, offset: int, size: int, value: int) -> None:
+        before = self.read(self.ODR)
+        if offset == self.BSRR:
+            after = before & ~(value >> 16) | value & 0xFFFF
+            super().write(self.ODR, 4, after)
+        else:
+            super().write(offset, size, value)
+            after = self.read(self.ODR)
+        for pin in range(16):
+            if (before ^ after) >> pin & 1:
+                self.wires.edge(pin, bool(after >> pin & 1))

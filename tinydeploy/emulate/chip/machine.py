@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tinydeploy.boards import Board
@@ -38,11 +40,26 @@ _CFSR_PUSH_FAILED = 0x1000
 _HFSR_FORCED = 0x4000_0000
 
 
+MAX_EDGES = 100_000
+"""Edges that a machine remembers, the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An output pin changed its level, ``cycles`` after reset."""
+
+    cycles: int
+    port: str
+    pin: int
+    high: bool
+
+
 class Machine:
     """A chip that executes an image.
 
     One cycle is one instruction.
     ``transmit`` gets the bytes of the board's UART, ``receive`` delivers bytes to it from any thread.
+    ``edges`` is the log of the output pins.
     """
 
     def __init__(
@@ -65,6 +82,7 @@ class Machine:
         self._interrupt_number: int | None = None
         self._bad_address = 0
         self._failure = ""
+        self.edges: deque[Edge] = deque(maxlen=MAX_EDGES)
         self.bus = Bus(chip, self._wires, stuck_low)
         self.core = Core(chip, self.bus, hook)
         self._uart = self.bus.models[board.uart.block]
@@ -140,6 +158,7 @@ class Machine:
             per_tick=counter.per_tick if counter is not None and is_counter else 1,
             external_hz=self._board.clock.external_hz if self._board.clock else 0,
             baud=uart.baud if uart is not None and uart.block == name else 0,
+            edge=lambda pin, high: self.edges.append(Edge(self._cycles(), name, pin, high)),
         )
 
     def _clock_hz(self, bus: str | None) -> int:

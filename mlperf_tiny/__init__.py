@@ -1,0 +1,1 @@
+"""MLPerf Tiny on tinydeploy: benchmarks, device harness, runner and submission (rules v1.4)."""

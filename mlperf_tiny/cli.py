@@ -1,0 +1,284 @@
+"""``tinydeploy mlperf``: the benchmarks in one command."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from mlperf_tiny.accuracy import Accuracy, OpenDut, run_accuracy
+from mlperf_tiny.catalogue import Bench, InputKind, Metric, bench_of, catalogue, model_path
+from mlperf_tiny.dataset import TRUTH_FILE, read_dataset
+from mlperf_tiny.devices import dut_at, emulated_dut
+from mlperf_tiny.dut import Mode
+from mlperf_tiny.fetch import fetch_model
+from mlperf_tiny.firmware import BenchBuild, build_bench, compile_bench
+from mlperf_tiny.performance import Performance, run_performance
+from mlperf_tiny.session import Session
+from tinydeploy.boards import Board, load_board
+from tinydeploy.cli import console
+from tinydeploy.cli.options import BoardName, Compiler, Emulate, Json, Port
+from tinydeploy.errors import TinyDeployError
+from tinydeploy.toolchain import cpu_spec, select
+
+app = typer.Typer(
+    help="MLPerf Tiny v1.4: fetch models, build firmware, run accuracy and performance mode.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+BenchName = Annotated[
+    str, typer.Option("--bench", metavar="ID", help="kws01, vww01, ic01, ic02, ad01, sww01.")
+]
+Data = Annotated[
+    Path | None,
+    typer.Option("--data", metavar="DIR", help="The data sets, as the official runner takes them."),
+]
+Models = Annotated[
+    Path | None, typer.Option("--models", metavar="DIR", help="The models' folder, by default the cache.")
+]
+Output = Annotated[
+    Path, typer.Option("-o", "--output", metavar="DIR", help="Folder of the run; it can go on.")
+]
+Samples = Annotated[int | None, typer.Option("--samples", min=1, help="Only the first N inputs.")]
+Devices = Annotated[
+    int, typer.Option("--devices", min=1, max=64, help="Emulated boards that share the work.")
+]
+
+
+@app.command()
+def fetch(
+    bench: Annotated[str | None, typer.Option("--bench", metavar="ID", help="Only this one.")] = None,
+    source: Annotated[
+        Path | None, typer.Option("--from", metavar="DIR", help="Copy from a folder or a checkout.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Bring the benchmarks' models into the cache, their hashes checked.
+
+    Example: tinydeploy mlperf fetch --from ~/tiny
+    """
+    chosen = catalogue() if bench is None else (bench_of(bench),)
+    paths: dict[str, object] = {}
+    for found in chosen:
+        with console.progress(f"fetching {found.file}", 100) as shown:
+            path = fetch_model(found, source, lambda done, total: shown(100 * done // total if total else 0))
+        paths[found.id] = str(path)
+    rows = [[name, path] for name, path in paths.items()]
+    console.result({"models": paths}, as_json=as_json, text=console.table("models", rows))
+
+
+@app.command()
+def firmware(
+    bench: BenchName,
+    board: BoardName,
+    mode: Annotated[str, typer.Option("--mode", metavar="performance|energy")] = "performance",
+    output: Output = Path("build/mlperf"),
+    models: Models = None,
+    vendor: Annotated[str, typer.Option("--vendor", help="The name that the device answers.")] = "tinydeploy",
+    emulate: Emulate = False,
+    toolchain: Compiler = None,
+    as_json: Json = False,
+) -> None:
+    """Build a benchmark's firmware, to be flashed with `tinydeploy flash FILE.elf --board B`.
+
+    Performance firmware serves accuracy mode too. Example: tinydeploy mlperf firmware --bench kws01
+    --board nucleo-f746
+    """
+    found = bench_of(bench)
+    if mode not in [known.value for known in Mode]:
+        raise TinyDeployError(f"there is no mode {mode!r}", where="--mode", fix="Give performance or energy")
+    built = _build(found, load_board(board), toolchain, models, output, Mode(mode), vendor, emulate)
+    figures = {
+        "bench": found.id,
+        "board": built.board.name,
+        "mode": mode,
+        "elf": str(built.firmware.elf),
+        "flash_bytes": built.firmware.sizes.flash_bytes,
+        "cycles_are": built.cycles_are,
+    }
+    console.result(figures, as_json=as_json, text=console.table(found.title, list(figures.items())))
+
+
+@app.command()
+def accuracy(
+    bench: BenchName,
+    board: BoardName,
+    data: Data = None,
+    emulate: Emulate = False,
+    port: Port = None,
+    samples: Samples = None,
+    devices: Devices = 2,
+    models: Models = None,
+    output: Output = Path("build/mlperf/accuracy"),
+    toolchain: Compiler = None,
+    as_json: Json = False,
+) -> None:
+    """Run a benchmark's data set through the device; Top-1 or AUC.
+
+    Example: tinydeploy mlperf accuracy --board qemu-m4 --emulate --bench kws01 --data datasets
+    """
+    found = bench_of(bench)
+    with _duts(found, load_board(board), emulate, port, models, toolchain, devices) as (opened, _):
+        measured = _accuracy(found, opened, data, samples, output, board, emulate)
+    console.result(measured.as_json(), as_json=as_json, text=_accuracy_text(measured, board))
+    if measured.complete and not measured.passed:
+        raise typer.Exit(console.ANSWER_IS_NO)
+
+
+@app.command()
+def run(
+    board: BoardName,
+    bench: Annotated[
+        list[str] | None, typer.Option("--bench", metavar="ID", help="May be repeated; by default all.")
+    ] = None,
+    data: Data = None,
+    emulate: Emulate = False,
+    port: Port = None,
+    samples: Samples = None,
+    devices: Devices = 2,
+    models: Models = None,
+    output: Output = Path("build/mlperf"),
+    toolchain: Compiler = None,
+    as_json: Json = False,
+) -> None:
+    """Performance of every benchmark, and accuracy where its data set is there.
+
+    Example: tinydeploy mlperf run --board nucleo-f746 --emulate --data datasets
+    """
+    chosen = [bench_of(name) for name in bench] if bench else list(catalogue())
+    if port is not None and len(chosen) != 1:
+        raise TinyDeployError(
+            "a device runs one benchmark", where="--port", fix="Give --bench, and flash each firmware in turn"
+        )
+    found: list[dict[str, object]] = []
+    for each in chosen:
+        with _duts(each, load_board(board), emulate, port, models, toolchain, devices) as (opened, built):
+            folder = output / board / each.id
+            figures = _performance(each, opened[0], built, data, folder, board, emulate).as_json()
+            if _has_data(each, data) and each.metric is not Metric.DETECTIONS:
+                measured = _accuracy(each, opened, data, samples, folder / "accuracy", board, emulate)
+                figures |= measured.as_json()
+            found.append(figures)
+    columns = ["bench", "inferences_per_s", "top1", "auc", "samples", "passed"]
+    rows = [[str(row.get(column, "-")) for column in columns] for row in found]
+    console.result(
+        {"results": found}, as_json=as_json, text=console.table(f"MLPerf Tiny on {board}", rows, columns)
+    )
+
+
+def _has_data(bench: Bench, data: Path | None) -> bool:
+    return data is not None and (data / bench.dataset / TRUTH_FILE).is_file()
+
+
+def _accuracy_text(measured: Accuracy, board: str) -> str:
+    name = "AUC" if measured.bench.metric is Metric.AUC else "Top-1"
+    value = (
+        f"{measured.value:.3f}" if measured.bench.metric is Metric.AUC else f"{100 * measured.value:.1f} %"
+    )
+    verdict = "passed" if measured.passed else "below the threshold"
+    scope = "" if measured.complete else f" (the rules ask for {measured.bench.samples})"
+    return f"{measured.bench.id} on {board}: {name} {value} over {measured.samples} inputs{scope}, {verdict}"
+
+
+def _build(
+    bench: Bench,
+    board: Board,
+    toolchain: str | None,
+    models: Path | None,
+    folder: Path,
+    mode: Mode,
+    vendor: str,
+    emulated: bool,
+) -> BenchBuild:
+    compiler = select(toolchain, cpu_spec(board.chip.cpu))
+    compiled = compile_bench(bench, model_path(bench, models), board)
+    return build_bench(bench, compiled, board, compiler, folder, mode=mode, vendor=vendor, emulated=emulated)
+
+
+@contextmanager
+def _duts(
+    bench: Bench,
+    board: Board,
+    emulate: bool,
+    port: str | None,
+    models: Path | None,
+    toolchain: str | None,
+    devices: int,
+) -> Iterator[tuple[list[OpenDut], BenchBuild | None]]:
+    """Emulated devices with a fresh image, or the one behind the port."""
+    if emulate == (port is not None):
+        raise TinyDeployError(
+            f"it is not said how to reach {board.name}", fix="Give either --emulate or --port"
+        )
+    if port is not None:
+        yield [dut_at(port, board.uart.baud if board.uart else 115200)], None
+        return
+    with tempfile.TemporaryDirectory(prefix="tinydeploy-") as folder:
+        built = _build(
+            bench, board, toolchain, models, Path(folder), Mode.PERFORMANCE, "tinydeploy", emulated=True
+        )
+        yield [emulated_dut(board, built.firmware.elf)] * devices, built
+
+
+def _identity(bench: Bench, board: str, mode: str, emulate: bool) -> dict[str, object]:
+    return {"bench": bench.id, "model": bench.sha256, "board": board, "mode": mode, "emulated": emulate}
+
+
+def _accuracy(
+    bench: Bench,
+    opened: list[OpenDut],
+    data: Path | None,
+    samples: int | None,
+    output: Path,
+    board: str,
+    emulate: bool,
+) -> Accuracy:
+    if bench.metric is Metric.DETECTIONS:
+        raise TinyDeployError(f"{bench.id} is judged on a stream", fix="Use: tinydeploy mlperf stream")
+    if data is None:
+        raise TinyDeployError("accuracy needs a data set", where=bench.id, fix="Give --data DIR")
+    entries = read_dataset(bench, data, samples)
+    with (
+        Session(output, _identity(bench, board, "accuracy", emulate)) as session,
+        console.progress(f"{bench.id} accuracy", len(entries)) as progress,
+    ):
+        return run_accuracy(bench, entries, opened, session, progress)
+
+
+def _performance(
+    bench: Bench,
+    opened: OpenDut,
+    built: BenchBuild | None,
+    data: Path | None,
+    output: Path,
+    board: str,
+    emulate: bool,
+) -> Performance:
+    cycles_are = built.cycles_are if built is not None else "measured"
+    with (
+        Session(output / "performance", _identity(bench, board, "performance", emulate)) as session,
+        console.progress(f"{bench.id} performance", 5) as progress,
+    ):
+        return run_performance(bench, _first_input(bench, data, built), opened, session, cycles_are, progress)
+
+
+def _first_input(bench: Bench, data: Path | None, built: BenchBuild | None) -> bytes:
+    """The first input of the data set; where it is not there, a random one of its kind."""
+    if data is not None and _has_data(bench, data):
+        with suppress(TinyDeployError):  # labels may be there without the files
+            return next(iter(read_dataset(bench, data, 1)[0].inputs()))
+    graph = built.compiled.graph if built is not None else None
+    elements = graph.type(graph.inputs[0]).elements if graph is not None else _ELEMENTS[bench.id]
+    generator = np.random.default_rng(0)
+    if bench.input is InputKind.FLOATS:
+        return generator.normal(-20.0, 5.0, elements).astype("<f4").tobytes()
+    return generator.integers(0, 256, elements, dtype=np.uint8).tobytes()
+
+
+_ELEMENTS = {"kws01": 490, "vww01": 27648, "ic01": 3072, "ic02": 3072, "ad01": 640, "sww01": 1200}
