@@ -18,11 +18,15 @@ from mlperf_tiny.devices import dut_at, emulated_dut
 from mlperf_tiny.dut import Mode
 from mlperf_tiny.fetch import fetch_model
 from mlperf_tiny.firmware import BenchBuild, build_bench, compile_bench
-from mlperf_tiny.performance import Performance, run_performance
+from mlperf_tiny.official import pty_of, run_official
+from mlperf_tiny.performance import Performance, run_performance, runs_per_window
 from mlperf_tiny.session import Session
+from mlperf_tiny.source_tree import source_tree
+from mlperf_tiny.submit import find_runs, read_system, write_submission
 from tinydeploy.boards import Board, load_board
 from tinydeploy.cli import console
 from tinydeploy.cli.options import BoardName, Compiler, Emulate, Json, Port
+from tinydeploy.emulate import start_emulator
 from tinydeploy.errors import TinyDeployError
 from tinydeploy.toolchain import cpu_spec, select
 
@@ -172,6 +176,117 @@ def run(
     )
 
 
+@app.command()
+def official(
+    runner: Annotated[
+        Path, typer.Argument(help="A checkout of mlcommons/tiny, or its folder benchmark/runner.")
+    ],
+    bench: BenchName,
+    board: BoardName,
+    mode: Annotated[str, typer.Option("--mode", metavar="accuracy|performance")] = "accuracy",
+    data: Data = None,
+    emulate: Emulate = False,
+    port: Port = None,
+    models: Models = None,
+    output: Output = Path("build/mlperf/official"),
+    toolchain: Compiler = None,
+    as_json: Json = False,
+) -> None:
+    """Let the official runner, unmodified, judge a device: on a port, or on an emulated board.
+
+    Example: tinydeploy mlperf official ~/tiny --bench kws01 --board qemu-m4 --emulate --data datasets
+    """
+    found, target = bench_of(bench), load_board(board)
+    if mode not in ("accuracy", "performance"):
+        raise TinyDeployError(
+            f"there is no mode {mode!r}", where="--mode", fix="Give accuracy or performance"
+        )
+    if data is None and mode == "accuracy":
+        raise TinyDeployError("accuracy needs a data set", where=found.id, fix="Give --data DIR")
+    with _duts(found, target, emulate, port, models, toolchain, 1) as (opened, built):
+        folder = data or _one_input(output / "data", found, built)
+        runs = 1
+        if mode == "performance":
+            with opened[0](lambda _line: None) as dut:
+                runs = runs_per_window(dut, _first_input(found, folder, built))
+        with _line_for(port, target, built) as (path, baud):
+            judged = run_official(
+                runner,
+                found,
+                mode,
+                path,
+                folder,
+                output,
+                baud=baud,
+                runs=runs,
+                warm_ups=0 if mode == "accuracy" else 5,
+                echo=lambda line: typer.echo(console.printable(line), err=True),
+            )
+    figures: dict[str, object] = {
+        "bench": found.id,
+        "mode": mode,
+        "passed": judged.passed,
+        "results": str(judged.results),
+        "runs_per_window": runs,
+    }
+    text = console.printable(judged.results.read_text(encoding="utf-8").strip())
+    console.result(figures, as_json=as_json, text=text)
+    if not judged.passed:
+        raise typer.Exit(console.ANSWER_IS_NO)
+
+
+@app.command()
+def submit(
+    organization: Annotated[str, typer.Option("--org", metavar="NAME", help="The submitter.")],
+    system: Annotated[
+        list[Path], typer.Option("--system", metavar="S.json", help="A board's description, one per --board.")
+    ],
+    board: Annotated[list[str], typer.Option("--board", metavar="NAME", help="A board that was run.")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The tree; a new folder.")],
+    runs: Annotated[
+        Path, typer.Option("--runs", metavar="DIR", help="The output folder of `mlperf run`.")
+    ] = Path("build/mlperf"),
+    models: Models = None,
+    vendor: Annotated[str, typer.Option("--vendor", help="The name that the device answers.")] = "tinydeploy",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Take emulated results, marked as such.")
+    ] = False,
+    toolchain: Compiler = None,
+    as_json: Json = False,
+) -> None:
+    """Write a closed-division submission from finished runs: systems, code, results, checklist.
+
+    Example: tinydeploy mlperf submit --org me --board nucleo-f746 --system f746.json -o submission
+    """
+    if len(system) != len(board):
+        raise TinyDeployError(
+            f"{len(system)} systems and {len(board)} boards are given", fix="Give one --system per --board"
+        )
+    systems = {name: read_system(path) for name, path in zip(board, system, strict=True)}
+    found = [run for name in board for run in find_runs(runs, name)]
+    code: dict[str, dict[str, str]] = {}
+    for run in found:
+        if run.bench.id not in code:
+            with tempfile.TemporaryDirectory(prefix="tinydeploy-") as folder:
+                built = _build(
+                    run.bench,
+                    load_board(run.board),
+                    toolchain,
+                    models,
+                    Path(folder),
+                    Mode.PERFORMANCE,
+                    vendor,
+                    run.emulated,
+                )
+                code[run.bench.id] = source_tree(built, vendor)
+    tree = write_submission(organization, systems, found, code, output, dry_run=dry_run)
+    rows = [[run.bench.id, run.board, "emulated" if run.emulated else "measured"] for run in found]
+    figures = {"tree": str(tree), "runs": rows, "emulated": any(run.emulated for run in found)}
+    console.result(
+        figures, as_json=as_json, text=console.table(f"wrote {tree}", rows, ("bench", "board", "results"))
+    )
+
+
 def _has_data(bench: Bench, data: Path | None) -> bool:
     return data is not None and (data / bench.dataset / TRUTH_FILE).is_file()
 
@@ -279,6 +394,28 @@ def _first_input(bench: Bench, data: Path | None, built: BenchBuild | None) -> b
     if bench.input is InputKind.FLOATS:
         return generator.normal(-20.0, 5.0, elements).astype("<f4").tobytes()
     return generator.integers(0, 256, elements, dtype=np.uint8).tobytes()
+
+
+@contextmanager
+def _line_for(port: str | None, board: Board, built: BenchBuild | None) -> Iterator[tuple[str, int]]:
+    """What the official runner opens: the port, or a pseudo terminal in front of an emulated board."""
+    if port is not None or built is None:
+        yield port or "", board.uart.baud if board.uart else 115200
+        return
+    with start_emulator(board, built.firmware.elf) as emulator, pty_of(emulator.uart) as path:
+        yield path, 115200
+
+
+def _one_input(folder: Path, bench: Bench, built: BenchBuild | None) -> Path:
+    """A data set of five equal random inputs, for windows of performance without the official files."""
+    base = folder / bench.dataset
+    base.mkdir(parents=True, exist_ok=True)
+    data = _first_input(bench, None, built)
+    (base / "random.bin").write_bytes(data)
+    extra = f",{len(data)},{len(data)}" if bench.input is InputKind.FLOATS else ""
+    line = f"random.bin,{len(bench.labels)},0{extra}\n"
+    (base / TRUTH_FILE).write_text(line * 5, encoding="utf-8")
+    return folder
 
 
 _ELEMENTS = {"kws01": 490, "vww01": 27648, "ic01": 3072, "ic02": 3072, "ad01": 640, "sww01": 1200}

@@ -30,16 +30,11 @@ def show_port(port: str) -> None:
 
 
 def stand_in_for_missing() -> None:
-    """Empty modules for libraries of devices that are not asked for, where they are not installed."""
-    if importlib.util.find_spec("usb") is None:
-        usb, core = ModuleType("usb"), ModuleType("usb.core")
-        core.find = lambda **_query: []  # type: ignore[attr-defined]
-        usb.core = core  # type: ignore[attr-defined]
-        sys.modules |= {"usb": usb, "usb.core": core}
-    else:
-        import usb.core
-
-        usb.core.find = lambda **_query: []
+    """Empty modules for libraries of power analysers, which are not asked for and need not be installed."""
+    usb, core = ModuleType("usb"), ModuleType("usb.core")
+    core.find = lambda **_query: []  # type: ignore[attr-defined]
+    usb.core = core  # type: ignore[attr-defined]
+    sys.modules |= {"usb": usb, "usb.core": core}
     if importlib.util.find_spec("joulescope") is None:
         joulescope = ModuleType("joulescope")
         joulescope.scan = list  # type: ignore[attr-defined]

@@ -61,7 +61,7 @@ def run_performance(
     """
     with open_dut(session.log) as dut:
         dut.expect(bench.id, Mode.PERFORMANCE)
-        runs = _recorded_runs(session) or _runs_per_window(dut, data)
+        runs = _recorded_runs(session) or runs_per_window(dut, data)
         for window in range(WINDOWS):
             progress(window)
             if window in session.answers:
@@ -84,7 +84,7 @@ def _recorded_runs(session: Session) -> int | None:
     return next((int(answer["runs"]) for answer in session.answers.values()), None)
 
 
-def _runs_per_window(dut: Dut, data: bytes) -> int:
+def runs_per_window(dut: Dut, data: bytes) -> int:
     """Runs that take a little more than the least time of a window, by a measurement of a few."""
     dut.load(data)
     runs = 1

@@ -73,3 +73,11 @@ def answer(program: Path, commands: bytes, mode: str = "performance") -> str:
     """Everything that the device says to these bytes."""
     done = subprocess.run([program, mode], input=commands, capture_output=True, timeout=20, check=True)
     return done.stdout.decode()
+
+
+def official_repository() -> Path:
+    """A checkout of mlcommons/tiny, named by the environment; skips the test where there is none."""
+    folder = os.environ.get("TINYDEPLOY_MLPERF_REPOSITORY")
+    if not folder:
+        pytest.skip("TINYDEPLOY_MLPERF_REPOSITORY names no checkout of mlcommons/tiny")
+    return Path(folder)
