@@ -20,10 +20,12 @@ from mlperf_tiny.fetch import fetch_model
 from mlperf_tiny.firmware import BenchBuild, build_bench, compile_bench
 from mlperf_tiny.official import pty_of, run_official
 from mlperf_tiny.performance import Performance, run_performance, runs_per_window
+from mlperf_tiny.report import Row, html, markdown, measure_bench, recorded_accuracy
 from mlperf_tiny.session import Session
 from mlperf_tiny.source_tree import source_tree
 from mlperf_tiny.submit import find_runs, read_system, write_submission
 from tinydeploy.boards import Board, load_board
+from tinydeploy.build import write_files
 from tinydeploy.cli import console
 from tinydeploy.cli.options import BoardName, Compiler, Emulate, Json, Port
 from tinydeploy.emulate import start_emulator
@@ -285,6 +287,41 @@ def submit(
     console.result(
         figures, as_json=as_json, text=console.table(f"wrote {tree}", rows, ("bench", "board", "results"))
     )
+
+
+@app.command()
+def report(
+    board: Annotated[
+        list[str], typer.Option("--board", metavar="NAME", help="An emulated board; repeatable.")
+    ],
+    bench: Annotated[
+        list[str] | None, typer.Option("--bench", metavar="ID", help="May be repeated; by default all.")
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE.html|FILE.md", help="The page.")
+    ] = Path("mlperf.html"),
+    runs: Annotated[
+        Path, typer.Option("--runs", metavar="DIR", help="The output of `mlperf run`, for accuracies.")
+    ] = Path("build/mlperf"),
+    models: Models = None,
+    toolchain: Compiler = None,
+    as_json: Json = False,
+) -> None:
+    """Instructions, cycles, accuracy, RAM and flash of benchmarks, beside the best published results.
+
+    Example: tinydeploy mlperf report --board qemu-m4 --board nucleo-f746 -o mlperf.html
+    """
+    chosen = [bench_of(name) for name in bench] if bench else list(catalogue())
+    rows: list[Row] = []
+    with console.progress("measuring", len(board) * len(chosen)) as progress:
+        for name in board:
+            for each in chosen:
+                reached = recorded_accuracy(runs / name / each.id)
+                rows.append(measure_bench(each, load_board(name), models, toolchain, reached))
+                progress(len(rows))
+    page = markdown(rows) if output.suffix == ".md" else html(rows)
+    write_files({output.name: page}, output.parent)
+    console.result({"rows": [row.as_json() for row in rows]}, as_json=as_json, text=markdown(rows))
 
 
 def _has_data(bench: Bench, data: Path | None) -> bool:
