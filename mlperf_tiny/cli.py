@@ -18,11 +18,12 @@ from mlperf_tiny.devices import dut_at, emulated_dut
 from mlperf_tiny.dut import Mode
 from mlperf_tiny.fetch import fetch_model
 from mlperf_tiny.firmware import BenchBuild, build_bench, compile_bench
-from mlperf_tiny.official import pty_of, run_official
+from mlperf_tiny.official import WINDOW_WALL_S, pty_of, run_official
 from mlperf_tiny.performance import Performance, run_performance, runs_per_window
 from mlperf_tiny.report import Row, html, markdown, measure_bench, recorded_accuracy
 from mlperf_tiny.session import Session
 from mlperf_tiny.source_tree import source_tree
+from mlperf_tiny.streaming import Detections, judge, read_recordings, stream
 from mlperf_tiny.submit import find_runs, read_system, write_submission
 from tinydeploy.boards import Board, load_board
 from tinydeploy.build import write_files
@@ -178,6 +179,44 @@ def run(
     )
 
 
+@app.command("stream")
+def stream_(
+    board: BoardName,
+    truth: Annotated[
+        Path, typer.Option("--truth", metavar="FILE.json", help="Recordings and their windows.")
+    ],
+    emulate: Emulate = False,
+    port: Port = None,
+    models: Models = None,
+    toolchain: Compiler = None,
+    as_json: Json = False,
+) -> None:
+    """Play recordings to the streaming wake word: when it was heard, and what was missed.
+
+    Example: tinydeploy mlperf stream --board qemu-m4 --emulate --truth sww01/sww_short_test.json
+    """
+    bench = bench_of("sww01")
+    recordings = read_recordings(truth)
+    found: list[tuple[str, Detections]] = []
+    with (
+        _duts(bench, load_board(board), emulate, port, models, toolchain, 1) as (opened, _),
+        opened[0](lambda _line: None) as dut,
+    ):
+        for recording in recordings:
+            with console.progress(recording.name, len(recording.samples)) as progress:
+                times = stream(dut, recording, progress)
+            found.append((recording.name, judge(times, recording.windows)))
+    passed = all(heard.passed for _, heard in found)
+    figures = {
+        "recordings": [{"recording": name, **heard.as_json()} for name, heard in found],
+        "passed": passed,
+    }
+    text = "\n".join(_heard_text(name, heard) for name, heard in found)
+    console.result(figures, as_json=as_json, text=console.printable(text))
+    if not passed:
+        raise typer.Exit(console.ANSWER_IS_NO)
+
+
 @app.command()
 def official(
     runner: Annotated[
@@ -211,7 +250,7 @@ def official(
         if mode == "performance":
             with opened[0](lambda _line: None) as dut:
                 runs = runs_per_window(dut, _first_input(found, folder, built))
-        with _line_for(port, target, built) as (path, baud):
+        with _line_for(port, target, built, mode) as (path, baud):
             judged = run_official(
                 runner,
                 found,
@@ -328,6 +367,14 @@ def _has_data(bench: Bench, data: Path | None) -> bool:
     return data is not None and (data / bench.dataset / TRUTH_FILE).is_file()
 
 
+def _heard_text(name: str, heard: Detections) -> str:
+    times = ", ".join(f"{time:.2f} s" for time in heard.times_s) or "no time"
+    return (
+        f"{name}: heard at {times}; {heard.true_positives} true positives, "
+        f"{heard.false_negatives} false negatives, {heard.false_positives} false positives"
+    )
+
+
 def _accuracy_text(measured: Accuracy, board: str) -> str:
     name = "AUC" if measured.bench.metric is Metric.AUC else "Top-1"
     value = (
@@ -434,12 +481,15 @@ def _first_input(bench: Bench, data: Path | None, built: BenchBuild | None) -> b
 
 
 @contextmanager
-def _line_for(port: str | None, board: Board, built: BenchBuild | None) -> Iterator[tuple[str, int]]:
+def _line_for(
+    port: str | None, board: Board, built: BenchBuild | None, mode: str
+) -> Iterator[tuple[str, int]]:
     """What the official runner opens: the port, or a pseudo terminal in front of an emulated board."""
     if port is not None or built is None:
         yield port or "", board.uart.baud if board.uart else 115200
         return
-    with start_emulator(board, built.firmware.elf) as emulator, pty_of(emulator.uart) as path:
+    hold_s = WINDOW_WALL_S if mode == "performance" else 0.0
+    with start_emulator(board, built.firmware.elf) as emulator, pty_of(emulator.uart, hold_s=hold_s) as path:
         yield path, 115200
 
 

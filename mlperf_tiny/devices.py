@@ -14,12 +14,12 @@ from tinydeploy.rpc.transport import open_transport
 
 
 def emulated_dut(board: Board, elf: Path) -> OpenDut:
-    """A fresh emulated board each time."""
+    """A fresh emulated board each time; its line carries every byte, so nothing is read back."""
 
     @contextmanager
     def opened(log: Callable[[str], None]) -> Iterator[Dut]:
         with start_emulator(board, elf) as emulator:
-            yield Dut(emulator.uart, log=log)
+            yield Dut(emulator.uart, log=log, trust_line=True)
 
     return opened
 

@@ -17,8 +17,11 @@ from tinydeploy.errors import DeviceError
 from tinydeploy.rpc.transport import Transport
 
 BYTES_PER_COMMAND = 31
+COMMANDS_AT_ONCE = 8
+"""Commands of bytes that are sent before the first answer is awaited: far below any device's ring."""
+
 READY = "m-ready"
-_LINE_LIMIT = 4096
+_LINE_LIMIT = 1 << 16
 _T = TypeVar("_T")
 
 
@@ -80,6 +83,10 @@ class Dut:
         """Run on what was loaded. Raises DeviceError where no sound answer comes."""
         return self._tried("infer", lambda: self._infer(runs, warm_ups))
 
+    def ask(self, command: str, *, tries: int | None = None) -> list[str]:
+        """The lines of the answer to any command, without the last. Raises DeviceError where none comes."""
+        return self._tried(command, lambda: self._command(command, self._timeouts.infer_s), tries)
+
     def expect(self, benchmark: str, mode: Mode) -> None:
         """Raise DeviceError where the device runs another benchmark, or firmware of another mode."""
         if self.benchmark != benchmark:
@@ -95,10 +102,10 @@ class Dut:
                 fix=f"Build and flash it with --mode {mode.value}",
             )
 
-    def _tried(self, what: str, attempt: Callable[[], _T]) -> _T:
+    def _tried(self, what: str, attempt: Callable[[], _T], tries: int | None = None) -> _T:
         """The result of an attempt that may fail on a bad line; the line is cleared between tries."""
-        reason = ""
-        for number in range(self._timeouts.tries):
+        reason, most = "", tries or self._timeouts.tries
+        for number in range(most):
             if number:
                 self._clear()
             try:
@@ -107,7 +114,7 @@ class Dut:
                 reason = str(error)
                 self.retries += 1
         raise DeviceError(
-            f"no sound answer to {what!r} after {self._timeouts.tries} tries: {reason}",
+            f"no sound answer to {what!r} after {most} tries: {reason}",
             where=self._line.name,
             fix="Check port, baud rate and cable; energy firmware talks at 9600 baud",
         )
@@ -122,12 +129,19 @@ class Dut:
             pass
 
     def _command(self, command: str, timeout_s: float | None = None) -> list[str]:
+        self._send(command)
+        return self._answer(timeout_s or self._timeouts.answer_s)
+
+    def _send(self, *commands: str) -> None:
+        for command in commands:
+            self._log(f"{command}%")
+        self._line.write("".join(f"{command}%" for command in commands).encode("ascii"))
+
+    def _answer(self, timeout_s: float) -> list[str]:
         """The lines of an answer, without the last one that says ready."""
-        self._log(f"{command}%")
-        self._line.write(f"{command}%".encode("ascii"))
         lines: list[str] = []
         while True:
-            line = self._read_line(timeout_s or self._timeouts.answer_s)
+            line = self._read_line(timeout_s)
             if line.endswith(READY):
                 return lines
             lines.append(line)
@@ -168,11 +182,14 @@ class Dut:
     def _load(self, data: bytes) -> None:
         if self._command(f"db load {len(data)}") != [f"m-[Expecting {len(data)} bytes]"]:
             raise BadAnswerError("'db load' is not confirmed")
-        for start in range(0, len(data), BYTES_PER_COMMAND):
-            piece = data[start : start + BYTES_PER_COMMAND]
-            last = start + BYTES_PER_COMMAND >= len(data)
-            if self._command(f"db {piece.hex()}") != (["m-load-done"] if last else []):
-                raise BadAnswerError(f"the bytes from {start} on are not confirmed")
+        starts = range(0, len(data), BYTES_PER_COMMAND)
+        for first in range(0, len(starts), COMMANDS_AT_ONCE):
+            batch = starts[first : first + COMMANDS_AT_ONCE]
+            self._send(*(f"db {data[start : start + BYTES_PER_COMMAND].hex()}" for start in batch))
+            for start in batch:
+                last = start + BYTES_PER_COMMAND >= len(data)
+                if self._answer(self._timeouts.answer_s) != (["m-load-done"] if last else []):
+                    raise BadAnswerError(f"the bytes from {start} on are not confirmed")
         if not self._trust and self._stored() != data:
             raise BadAnswerError("the device holds other bytes than were sent")
 

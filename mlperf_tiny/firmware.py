@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from mlperf_tiny.catalogue import Bench, InputKind, ResultKind
+from mlperf_tiny import streaming
+from mlperf_tiny.catalogue import Bench, InputKind, Metric, ResultKind
 from mlperf_tiny.dut import Mode
 from tinydeploy.boards import Board
 from tinydeploy.build import Compiled, compile_graph, write_files
@@ -17,6 +18,7 @@ from tinydeploy.device import build_model
 from tinydeploy.device.cycles import can_sum_cycles, sum_cycles
 from tinydeploy.device.measure import measuring_samples
 from tinydeploy.errors import TinyDeployError
+from tinydeploy.features import c_files, sww_log_mel
 from tinydeploy.firmware import Firmware, build_firmware
 from tinydeploy.frontends import load
 from tinydeploy.kernels.targets import target_of
@@ -83,13 +85,17 @@ def build_bench(
     )
     library = compiled.library
     sources = folder / "model"
-    write_files({**library.files, **library.descriptor}, sources)
+    extra = feature_files(bench, compiled)
+    write_files({**library.files, **library.descriptor, **extra}, sources)
     harness = harness_dir()
+    stream = [harness / "td_mlperf_stream.c"] if extra else []
     firmware = build_firmware(
         board,
         toolchain,
         [
             *(sources / name for name in (*library.sources, *library.descriptor)),
+            *(sources / name for name in extra if name.endswith(".c")),
+            *stream,
             harness / "td_mlperf.c",
             runtime_dir() / "app" / "td_app_arena.c",
         ],
@@ -121,8 +127,19 @@ def harness_defines(
             fix='Use letters, digits and spaces without [ ] " \\ %',
         )
     graph = compiled.graph
+    stream: dict[str, str | int] = {}
+    if bench.metric is Metric.DETECTIONS:
+        stream = {
+            "TD_MLPERF_STREAM": 1,
+            "TD_MLPERF_WINDOW": streaming.WINDOW,
+            "TD_MLPERF_STRIDE": streaming.STRIDE,
+            "TD_MLPERF_FRAMES": streaming.FRAMES,
+            "TD_MLPERF_FEATURES": graph.type(graph.inputs[0]).elements // streaming.FRAMES,
+            "TD_MLPERF_THRESHOLD": streaming.THRESHOLD,
+        }
     return {
         "TD_TRACE": 0,
+        **stream,
         "TD_MLPERF_MODE": "TD_MLPERF_ENERGY" if mode is Mode.ENERGY else "TD_MLPERF_PERFORMANCE",
         "TD_MLPERF_BENCHMARK": f'"{bench.id}"',
         "TD_MLPERF_VENDOR": f'"{vendor}"',
@@ -131,6 +148,16 @@ def harness_defines(
         "TD_MLPERF_INPUT_BYTES": f"{math.prod(graph.type(graph.inputs[0]).shape)}u",
         "TD_MLPERF_MILLICYCLES_PER_COUNT": f"{millicycles}u",
     }
+
+
+def feature_files(bench: Bench, compiled: Compiled) -> dict[str, str]:
+    """The C that makes features of samples, for a benchmark that hears a stream; else nothing."""
+    if bench.metric is not Metric.DETECTIONS:
+        return {}
+    quant = compiled.graph.type(compiled.graph.inputs[0]).quant
+    if quant is None:
+        raise TinyDeployError("the model's input is not quantized", where=bench.id)
+    return c_files(sww_log_mel(quant.scale, quant.zero_point), "td_mlperf_mel")
 
 
 _INPUTS = {

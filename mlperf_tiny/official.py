@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -23,6 +24,9 @@ from tinydeploy.rpc.transport import Transport
 
 USB_ID = (0x1209, 0x0001)
 """The identity under which the runner finds the port: pid.codes' one for tests."""
+
+WINDOW_WALL_S = 2.2
+"""Five of these are the ten seconds that the runner asks of its own clock."""
 
 _MODES = {"accuracy": "a", "performance": "p", "energy": "e"}
 _PIECE = 4096
@@ -104,8 +108,12 @@ def run_official(
 
 
 @contextmanager
-def pty_of(line: Transport) -> Iterator[str]:
-    """A pseudo terminal that is the other end of a line; yields its path."""
+def pty_of(line: Transport, *, hold_s: float = 0.0) -> Iterator[str]:
+    """A pseudo terminal that is the other end of a line; yields its path.
+
+    The answer to ``infer`` is held back until ``hold_s`` after the command: an emulator may be faster than
+    its board, and the runner's own clock must see a device that takes its time.
+    """
     try:
         import pty
         import tty
@@ -116,16 +124,21 @@ def pty_of(line: Transport) -> Iterator[str]:
     outside, inside = pty.openpty()
     tty.setraw(inside)
     stop = threading.Event()
+    held_until = [0.0]
 
     def to_device() -> None:
         with suppress(OSError, LineClosedError):
             while not stop.is_set():
-                line.write(os.read(outside, _PIECE))
+                data = os.read(outside, _PIECE)
+                if b"infer" in data:
+                    held_until[0] = time.monotonic() + hold_s
+                line.write(data)
 
     def to_host() -> None:
         with suppress(OSError, LineClosedError):
             while not stop.is_set():
                 if data := line.read(0.1):
+                    time.sleep(max(0.0, held_until[0] - time.monotonic()))
                     os.write(outside, data)
 
     threads = [threading.Thread(target=pump, daemon=True) for pump in (to_device, to_host)]

@@ -32,6 +32,14 @@
 #define TD_MLPERF_MILLICYCLES_PER_COUNT 1000u
 #endif
 
+/* 1: the model hears a stream; see td_mlperf_stream.h. */
+#ifndef TD_MLPERF_STREAM
+#define TD_MLPERF_STREAM 0
+#endif
+#if TD_MLPERF_STREAM
+#include "td_mlperf_stream.h"
+#endif
+
 enum { PULSE_LOOPS = 100000 };
 
 static td_state app_state;
@@ -131,6 +139,14 @@ static void app_pulse(void *context) {
     td_signal_set(TD_SIGNAL_TIMING, true);
 }
 
+#if TD_MLPERF_STREAM
+static bool app_extra(void *context, const char *command, const char *argument) {
+    (void)context;
+    (void)argument;
+    return td_mlperf_stream_command(&app_mlperf, &app_state, command);
+}
+#endif
+
 void td_app_main(void) {
     static const td_mlperf_config config = {
         .mode = TD_MLPERF_MODE,
@@ -144,6 +160,9 @@ void td_app_main(void) {
         .result = app_result,
         .microseconds = app_microseconds,
         .pulse = app_pulse,
+#if TD_MLPERF_STREAM
+        .extra = app_extra,
+#endif
     };
     if (td_app_model->init(&app_state, td_app_arena, TD_APP_ARENA_BYTES) != TD_OK) {
         return;
