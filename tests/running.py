@@ -48,12 +48,15 @@ def every_schedule(graph: Graph, node: int) -> list[tuple[Target, Schedule]]:
 def assert_bit_exact(
     compiled: Compiled, folder: Path, *, samples: int = 4, toolchain: str = "gcc", sanitize: bool = True
 ) -> None:
-    """Build with warnings as errors (and ASan and UBSan), run, compare every instance with the reference."""
+    """Build with warnings as errors (and ASan and UBSan), run, compare every instance with the reference.
+
+    Graphs that compute with floats are compared within the tolerance of ``verify``.
+    """
     compiler = select(toolchain, HOST, sanitize=sanitize)
     program = build_host(compiled, folder, compiler, optimize="-O1")
     chosen = make_samples(compiled.graph, samples)
     found = compare(compiled.program, chosen, program.run(chosen))
-    assert found.bit_exact, f"{found.mismatches} outputs differ; first: {found.first_bad_step}"
+    assert found.passed, f"{found.mismatches} outputs differ; first: {found.first_bad_step}, {found.worst}"
 
 
 def assert_kernel_bit_exact(

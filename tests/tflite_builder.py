@@ -24,6 +24,7 @@ ACTIVATIONS = {"NONE": 0, "RELU": 1, "RELU_N1_TO_1": 2, "RELU6": 3, "TANH": 4, "
 PADDINGS = {"SAME": 0, "VALID": 1}
 TYPES = {
     "float32": schema.TensorType.FLOAT32,
+    "int4": schema.TensorType.INT4,
     "int8": schema.TensorType.INT8,
     "uint8": schema.TensorType.UINT8,
     "int16": schema.TensorType.INT16,
@@ -34,10 +35,26 @@ TYPES = {
 
 
 class ModelBuilder:
-    """One model in the making; methods return the builder so that calls chain."""
+    """One model in the making; methods return the builder so that calls chain.
 
-    def __init__(self, seed: int = 0) -> None:
+    ``dtype`` is the element type of activations, ``weights`` that of weights and ``bias`` that of biases;
+    ``weight_zero`` is the zero point of weights.
+    """
+
+    def __init__(
+        self,
+        seed: int = 0,
+        *,
+        dtype: str = "int8",
+        weights: str = "int8",
+        bias: str = "int32",
+        weight_zero: int = 0,
+    ) -> None:
         self.rng = np.random.default_rng(seed)
+        self.dtype = dtype
+        self.weights = weights
+        self.bias = bias
+        self.weight_zero = weight_zero
         self.tensors: list[Any] = []
         self.operators: list[Any] = []
         self.inputs: list[int] = []
@@ -57,7 +74,7 @@ class ModelBuilder:
         self,
         shape: Sequence[int],
         *,
-        dtype: str = "int8",
+        dtype: str | None = None,
         scale: float | Sequence[float] | None = 0.05,
         zero_point: int = 0,
         axis: int = 0,
@@ -66,10 +83,13 @@ class ModelBuilder:
         signature: Sequence[int] | None = None,
     ) -> int:
         """Add a tensor, constant where ``data`` is given; the result is its index."""
+        dtype = self.dtype if dtype is None else dtype
         tensor = schema.TensorT(shape=list(shape), type=TYPES[dtype])
         tensor.name = f"tensor_{len(self.tensors)}" if name is None else name
         if signature is not None:
             tensor.shapeSignature = list(signature)
+        if data is not None and dtype == "int4":
+            data = _packed(data)
         if data is not None:
             self.model.buffers.append(schema.BufferT(data=np.frombuffer(data.tobytes(), np.uint8)))
             tensor.buffer = len(self.model.buffers) - 1
@@ -98,6 +118,12 @@ class ModelBuilder:
         """Let the next operator read ``tensor``."""
         self.current = tensor
         return self
+
+    @property
+    def steps(self) -> Pair:
+        """The steps of an activation: the first, and one past the last."""
+        limits = np.iinfo(self.dtype)
+        return int(limits.min), int(limits.max) + 1
 
     def shape(self, tensor: int | None = None) -> tuple[int, ...]:
         return tuple(self.tensors[self.current if tensor is None else tensor].shape)
@@ -291,8 +317,9 @@ class ModelBuilder:
         return self.operator(op, [self.current, other], [result], options)
 
     def constant(self, shape: Sequence[int], **options: Any) -> int:
-        """A constant int8 tensor of drawn steps; options as ``tensor``."""
-        return self.tensor(shape, data=self.rng.integers(-128, 128, tuple(shape)).astype(np.int8), **options)
+        """A constant tensor of drawn steps; options as ``tensor``."""
+        drawn = self.rng.integers(*self.steps, tuple(shape)).astype(self.dtype)
+        return self.tensor(shape, data=drawn, **options)
 
     def numbers(self, *values: int, shape: Sequence[int] | None = None) -> int:
         """A constant int32 tensor: a list, or of another shape."""
@@ -421,7 +448,8 @@ class ModelBuilder:
         return self.operator("RESHAPE", inputs, [result], options)
 
     def softmax(self, *, beta: float = 1.0, name: str | None = None) -> ModelBuilder:
-        result = self.tensor(self.shape(), scale=1 / 256, zero_point=-128, name=name)
+        scale, zero_point = (1 / 256, -128) if self.dtype == "int8" else (1 / 32768, 0)
+        result = self.tensor(self.shape(), scale=scale, zero_point=zero_point, name=name)
         return self.operator("SOFTMAX", [self.current], [result], schema.SoftmaxOptionsT(beta=beta))
 
     # The file
@@ -441,7 +469,10 @@ class ModelBuilder:
         return pack(self.model)
 
     def _weights(self, shape: Sequence[int]) -> Array:
-        return self.rng.integers(-127, 128, tuple(shape)).astype(np.int8)
+        if self.weights == "uint8":
+            return self.rng.integers(0, 256, tuple(shape)).astype(np.uint8)
+        high = 7 if self.weights == "int4" else 127
+        return self.rng.integers(-high, high + 1, tuple(shape)).astype(np.int8)
 
     def _like(self, shape: Sequence[int], name: str | None, source: int | None = None) -> int:
         """A tensor with the type and quantization of another, by default the newest."""
@@ -470,19 +501,38 @@ class ModelBuilder:
         spread = np.asarray(self.rng.uniform(0.5, 1.0, size=channels) if per_channel else 1.0).reshape(-1)
         scales = [float(s) for s in weight_scale * spread]
         source = self.current
-        kernel = self.tensor(weights.shape, scale=scales, axis=axis, data=weights)
+        kernel = self.tensor(
+            weights.shape,
+            dtype=self.weights,
+            scale=scales,
+            zero_point=self.weight_zero,
+            axis=axis,
+            data=weights,
+        )
         inputs = [source, kernel]
-        deviation = 74.0 * 74.0 * math.sqrt(terms)
-        if bias:
-            data = np.asarray(self.rng.normal(0.0, deviation / 2, size=channels)).astype(np.int32)
+        real = self.dtype == "float32"
+        range_ = 74.0 if real else 74.0 * ((self.steps[1] - self.steps[0]) / 256)
+        deviation = range_ * (4.3 if self.weights == "int4" else 74.0) * math.sqrt(terms)
+        if bias and real:
+            numbers = self.rng.normal(0.0, 1.0, size=channels).astype(np.float32)
+            inputs.append(self.tensor([channels], dtype="float32", scale=None, data=numbers))
+        elif bias:
+            data = np.asarray(self.rng.normal(0.0, deviation / 2, size=channels)).astype(self.bias)
             inputs.append(
-                self.tensor([channels], dtype="int32", scale=[s * self.scale() for s in scales], data=data)
+                self.tensor([channels], dtype=self.bias, scale=[s * self.scale() for s in scales], data=data)
             )
-        if scale is None:
+        if scale is None and not real:
             # Two thirds of the outputs lie within half of the range.
-            scale = self.scale() * weight_scale * deviation / 64.0
+            scale = self.scale() * weight_scale * deviation / ((self.steps[1] - self.steps[0]) / 4)
         result = self.tensor(out, scale=scale, zero_point=zero_point, name=name)
         return self.operator(op, inputs, [result], options)
+
+
+def _packed(steps: Array) -> Array:
+    """Two 4-bit steps to a byte, the first in the low half."""
+    halves = np.append(steps.reshape(-1), np.zeros(steps.size % 2, steps.dtype)).astype(np.uint8) & 15
+    result: Array = halves[::2] | halves[1::2] << 4
+    return result
 
 
 def _windowed(image: Pair, size: Pair, stride: Pair, dilation: Pair, padding: str) -> Pair:

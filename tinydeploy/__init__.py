@@ -1,7 +1,8 @@
 """tinydeploy: from a trained network to proved, bit-exact, self-contained C on a microcontroller.
 
-The Python API uses the words of the command line: ``load`` a model file, ``compile_graph`` it for a target,
-``write_files`` of the result. Importing the package is cheap; each name brings its module when first used.
+The Python API uses the words of the command line: ``load`` a model file or a PyTorch module,
+``compile_graph`` it for a target, ``write_files`` of the result. Importing the package is cheap; each name
+brings its module when first used.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from tinydeploy.build import compile_graph, write_files
-    from tinydeploy.frontends import load
+    from tinydeploy.frontends.api import load
     from tinydeploy.kernels.targets import target_of
 
 _HOME = {
     "compile_graph": "tinydeploy.build",
-    "load": "tinydeploy.frontends",
+    "load": "tinydeploy.frontends.api",
     "target_of": "tinydeploy.kernels.targets",
     "write_files": "tinydeploy.build",
 }

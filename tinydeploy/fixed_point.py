@@ -85,23 +85,66 @@ def multiply_by_quantized_multiplier(
     return rounding_shift_right(doubling_high_mul(shifted, multiplier), right)
 
 
-def multiply_half_even(value: npt.ArrayLike, multiplier: npt.ArrayLike, shift: npt.ArrayLike) -> Int64:
-    """``round(value * multiplier * 2**(shift - 31))`` in 64 bits, once, ties to even."""
-    product = np.asarray(value, np.int64) * np.asarray(multiplier, np.int64)
-    exponent = 31 - np.asarray(shift, np.int64)
-    floor = product >> exponent
-    rest = product - (floor << exponent)
-    half = np.int64(1) << (exponent - 1)
+def shift_half_even(value: npt.ArrayLike, exponent: npt.ArrayLike) -> Int64:
+    """``round(value / 2**exponent)``, ties to even; exponent 1 to 62."""
+    wide = np.asarray(value, np.int64)
+    bits = np.asarray(exponent, np.int64)
+    floor = wide >> bits
+    rest = wide - (floor << bits)
+    half = np.int64(1) << (bits - 1)
     return np.asarray(floor + ((rest > half) | ((rest == half) & ((floor & 1) == 1))), np.int64)
 
 
+def multiply_half_even(value: npt.ArrayLike, multiplier: npt.ArrayLike, shift: npt.ArrayLike) -> Int64:
+    """``round(value * multiplier * 2**(shift - 31))`` in 64 bits, once, ties to even."""
+    product = np.asarray(value, np.int64) * np.asarray(multiplier, np.int64)
+    return shift_half_even(product, 31 - np.asarray(shift, np.int64))
+
+
+def multiply_wide(value: npt.ArrayLike, multiplier: npt.ArrayLike, shift: npt.ArrayLike) -> Int64:
+    """TFLite's MultiplyByQuantizedMultiplier of 64-bit sums: a multiplier of 15 bits, rounded once.
+
+    Ties go upwards; |value| < 2**47, shift from -31 to 7.
+    """
+    exponent = 15 - np.asarray(shift, np.int64)
+    product = np.asarray(value, np.int64) * reduced_multiplier(multiplier)
+    return np.asarray((product + (np.int64(1) << (exponent - 1))) >> exponent, np.int64)
+
+
+def reduced_multiplier(multiplier: npt.ArrayLike) -> Int64:
+    """The upper 15 bits of a multiplier of 31 bits, rounded, as TFLite uses them for 64-bit sums."""
+    wide = np.asarray(multiplier, np.int64)
+    return np.where(wide < 0x7FFF0000, (wide + (1 << 15)) >> 16, 0x7FFF)
+
+
+def multiply_wide_half_even(value: npt.ArrayLike, multiplier: npt.ArrayLike, shift: npt.ArrayLike) -> Int64:
+    """``multiply_half_even`` of sums up to 2**47, in two halves; shift from -31 to 7."""
+    wide, factor = np.asarray(value, np.int64), np.asarray(multiplier, np.int64)
+    low = (wide & 0xFFFF) * factor
+    # The product is high * 2**16 + rest.
+    high = (wide >> 16) * factor + (low >> 16)
+    rest = low & 0xFFFF
+    exponent = 15 - np.asarray(shift, np.int64)
+    floor = high >> exponent
+    over = high - (floor << exponent)
+    half = np.int64(1) << (exponent - 1)
+    up = (over > half) | ((over == half) & ((rest > 0) | ((floor & 1) == 1)))
+    return np.asarray(floor + up, np.int64)
+
+
 def requantize(
-    value: npt.ArrayLike, multiplier: npt.ArrayLike, shift: npt.ArrayLike, rounding: Rounding
+    value: npt.ArrayLike,
+    multiplier: npt.ArrayLike,
+    shift: npt.ArrayLike,
+    rounding: Rounding,
+    *,
+    wide: bool = False,
 ) -> Int64:
-    """An accumulator times a real factor, rounded as the model's source does."""
+    """An accumulator times a real factor, rounded as the model's source does; ``wide`` ones have 64 bits."""
     if rounding is Rounding.TFLITE:
-        return multiply_by_quantized_multiplier(value, multiplier, shift)
-    return multiply_half_even(value, multiplier, shift)
+        multiply = multiply_wide if wide else multiply_by_quantized_multiplier
+        return multiply(value, multiplier, shift)
+    return (multiply_wide_half_even if wide else multiply_half_even)(value, multiplier, shift)
 
 
 def exp_on_negative_values(value: npt.ArrayLike, integer_bits: int = 5) -> Int64:

@@ -83,6 +83,51 @@ static inline int32_t td_requantize_any(int32_t value, int32_t multiplier, int32
                      : td_requantize(value, multiplier, shift);
 }
 
+/* round(product / 2^exponent), ties to even; exponent 1 to 62. */
+static inline int64_t td_shift_half_even(int64_t product, int32_t exponent) {
+    const int64_t below_half = ((int64_t)1 << (exponent - 1)) - 1;
+    return (product + below_half + ((product >> exponent) & 1)) >> exponent;
+}
+
+static inline int32_t td_clamp_wide(int64_t value, int32_t low, int32_t high) {
+    const int64_t raised = value < low ? low : value;
+    return (int32_t)(raised > high ? high : raised);
+}
+
+/* An accumulator times multiplier * 2^(shift - 31), rounded once, ties to even, as ONNX does; shift
+ * from -31 to 30. */
+static inline int32_t td_requantize_half_even(int32_t value, int32_t multiplier, int32_t shift) {
+    return (int32_t)td_shift_half_even((int64_t)value * (int64_t)multiplier, 31 - shift);
+}
+
+/* The same where no product lies half-way between two results, and shift <= -2: one high
+ * multiplication, one rounding shift. right_shift is -1 - shift. */
+static inline int32_t td_requantize_once(int32_t value, int32_t multiplier, int32_t right_shift) {
+    const int32_t high = (int32_t)(((int64_t)value * (int64_t)multiplier) >> 32);
+    return (high + (int32_t)((uint32_t)1 << (right_shift - 1))) >> right_shift;
+}
+
+/* A sum of 64 bits, below 2^47, times multiplier * 2^(shift - 15), rounded once, ties upwards, as
+ * TFLite does it: the multiplier has 15 bits; shift from -31 to 7. */
+static inline int32_t td_requantize_wide(int64_t value, int32_t multiplier, int32_t shift) {
+    const int32_t exponent = 15 - shift;
+    return (int32_t)((value * multiplier + ((int64_t)1 << (exponent - 1))) >> exponent);
+}
+
+/* Such a sum times multiplier * 2^(shift - 31), with all 31 bits of the multiplier, rounded once, ties
+ * to even. */
+static inline int32_t td_requantize_wide_half_even(int64_t value, int32_t multiplier,
+                                                   int32_t shift) {
+    const int64_t low = (value & 0xffff) * multiplier;
+    const int64_t high = (value >> 16) * multiplier + (low >> 16);
+    const int32_t exponent = 15 - shift;
+    const int64_t whole = high >> exponent;
+    const int64_t over = high & (((int64_t)1 << exponent) - 1);
+    const int64_t half = (int64_t)1 << (exponent - 1);
+    const int rest = (low & 0xffff) != 0 || (whole & 1) != 0;
+    return (int32_t)(whole + (over > half || (over == half && rest) ? 1 : 0));
+}
+
 /* Number of zero bits above the highest one bit; value > 0. */
 static inline int32_t td_leading_zeros(uint32_t value) {
 #if defined(__GNUC__)
@@ -95,6 +140,33 @@ static inline int32_t td_leading_zeros(uint32_t value) {
     }
     return zeros;
 #endif
+}
+
+/* floor(2^62 / x), at most 2^31, by long division; x >= 2^31. */
+static inline uint32_t td_reciprocal(uint32_t x) {
+    uint64_t rest = (uint64_t)1 << 30;
+    uint32_t quotient = 0;
+    for (int32_t bit = 0; bit < 32; ++bit) {
+        rest <<= 1;
+        quotient <<= 1;
+        if (rest >= x) {
+            rest -= x;
+            quotient |= 1u;
+        }
+    }
+    return quotient;
+}
+
+/* The whole part of the square root, bit by bit; value < 2^62. */
+static inline uint32_t td_root(uint64_t value) {
+    uint32_t root = 0;
+    for (uint32_t bit = (uint32_t)1 << 30; bit != 0; bit >>= 1) {
+        const uint64_t larger = root | bit;
+        if (larger * larger <= value) {
+            root = (uint32_t)larger;
+        }
+    }
+    return root;
 }
 
 /* 1 / (1 + x) for x in [0, 1), argument and result in Q0.31 (three Newton steps). */

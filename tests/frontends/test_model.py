@@ -123,7 +123,7 @@ def test_buffers_behind_the_flatbuffer_are_read_and_checked() -> None:
 def test_quantization_keeps_the_exact_numbers_of_the_file() -> None:
     builder = ModelBuilder().input((1, 4), scale=0.1, zero_point=-3)
     builder.fully_connected(1, per_channel=True)
-    tensors = read(builder.build(), "m").tensors
+    tensors = read(builder.build(), "m").subgraphs[0].tensors
     assert tensors[0].quant == Quant((float(np.float32(0.1)),), (-3,))
     # One scale is a scale per tensor, however the file means it.
     weights = tensors[1].quant
@@ -136,7 +136,7 @@ def test_absent_and_empty_quantization() -> None:
     builder.tensors[0].quantization = None
     builder.tensors[3].quantization.scale = []
     builder.tensors[1].quantization.zeroPoint = None
-    tensors = read(builder.build(), "m").tensors
+    tensors = read(builder.build(), "m").subgraphs[0].tensors
     assert tensors[0].quant is None
     assert tensors[3].quant is None
     weights = tensors[1].quant
@@ -147,7 +147,7 @@ def test_absent_and_empty_quantization() -> None:
 def test_a_bias_quantized_along_the_dimension_of_its_weights() -> None:
     builder = conv()
     builder.tensors[2].quantization.quantizedDimension = 3
-    bias = read(builder.build(), "m").tensors[2].quant
+    bias = read(builder.build(), "m").subgraphs[0].tensors[2].quant
     assert bias is not None
     assert bias.axis == 0
 
@@ -156,7 +156,7 @@ def test_four_bit_constants_are_unpacked() -> None:
     builder = conv()
     builder.tensors[1].type = 17  # INT4
     builder.model.buffers[1].data = np.array([0x21, 0xF8, *[0] * 25], np.uint8)
-    tensor = read(builder.build(), "m").tensors[1]
+    tensor = read(builder.build(), "m").subgraphs[0].tensors[1]
     assert tensor.dtype is DType.INT4
     assert tensor.array().reshape(-1)[:4].tolist() == [1, 2, -8, -1]
 

@@ -39,7 +39,7 @@ class Tflm:
 def tensor_indices(data: bytes, graph: Graph) -> dict[int, int]:
     """Id of every value that a node makes to the tensor in the file, by name; names must be unique."""
     by_name: dict[str, int] = {}
-    for tensor in read(data, "oracle").tensors:
+    for tensor in read(data, "oracle").subgraphs[0].tensors:
         assert tensor.name not in by_name, f"two tensors are named {tensor.name!r}"
         by_name[tensor.name] = tensor.index
     return {value: by_name[graph.values[value].name] for node in graph.nodes for value in node.outputs}
@@ -67,11 +67,19 @@ def assert_same_tensors(data: bytes, graph: Graph, samples: Sequence[Sequence[Ar
 
 
 def random_inputs(graph: Graph, count: int, seed: int) -> list[list[Array]]:
-    """Samples for a graph of int8 inputs: all lowest, all highest, the rest uniform."""
+    """Samples for a graph of integer inputs: all lowest, all highest, the rest uniform."""
     rng = np.random.default_rng(seed)
-    shapes = [graph.type(value).shape for value in graph.inputs]
-    extremes = [[np.full(shape, fill, np.int8) for shape in shapes] for fill in (-128, 127)]
+    types = [graph.type(value) for value in graph.inputs]
+    extremes = [
+        [np.full(type_.shape, type_.dtype.limits[end], type_.dtype.numpy) for type_ in types] for end in (0, 1)
+    ]
     rest = [
-        [rng.integers(-128, 128, shape).astype(np.int8) for shape in shapes] for _ in range(max(0, count - 2))
+        [
+            rng.integers(type_.dtype.limits[0], type_.dtype.limits[1] + 1, type_.shape).astype(
+                type_.dtype.numpy
+            )
+            for type_ in types
+        ]
+        for _ in range(max(0, count - 2))
     ]
     return [*extremes, *rest][:count]

@@ -6,7 +6,8 @@ import dataclasses
 
 import numpy as np
 
-from tests.ops import elementwise, moves, reductions, windows
+from tests.ops import elementwise, floats, integer, moves, plain, recurrent, reductions, windows
+from tests.ops.floats import float_dot_limits, float_limits, plain_image_limits
 from tests.ops.making import (
     ACTIVATIONS,
     FAR,
@@ -58,7 +59,11 @@ _SOFTMAX = site(Softmax(), (int8(1, 4, scale=1.0),), int8(1, 4, scale=1 / 256, z
 
 CASES: dict[str, Case] = {
     **elementwise.CASES,
+    **floats.CASES,
+    **integer.CASES,
     **moves.CASES,
+    **plain.CASES,
+    **recurrent.CASES,
     **reductions.CASES,
     **windows.CASES,
     "Conv2D": Case(
@@ -73,6 +78,8 @@ CASES: dict[str, Case] = {
                 "the weights have as many input channels", "2 of 4", with_input(_CONV, 0, int8(1, 2, 2, 4))
             ),
             *dot_limits(_CONV),
+            *float_dot_limits(_CONV),
+            *plain_image_limits(_CONV)[:1],
         ),
         (with_input(_CONV, 0, int8(2, 2)), with_input(_CONV, 1, int8(6))),
     ),
@@ -93,6 +100,8 @@ CASES: dict[str, Case] = {
                 with_input(_DEPTHWISE, 0, int8(1, 2, 2, 3)),
             ),
             *dot_limits(_DEPTHWISE),
+            *float_dot_limits(_DEPTHWISE),
+            *plain_image_limits(_DEPTHWISE)[:1],
         ),
         (with_input(_DEPTHWISE, 0, int8(1, 4)),),
     ),
@@ -107,6 +116,7 @@ CASES: dict[str, Case] = {
             ),
             Broken("the weights are [N, K]", "weights [6], data [2, 3]", with_input(_DENSE, 1, int8(6))),
             *dot_limits(_DENSE),
+            *float_dot_limits(_DENSE),
         ),
         (with_input(_DENSE, 1, int8()),),
     ),
@@ -117,6 +127,13 @@ CASES: dict[str, Case] = {
         0,
         (
             *image_limits(_POOL, AveragePool2D((2, 2), (1, 1), FAR)),
+            *plain_image_limits(_POOL)[:1],
+            *float_limits(_POOL),
+            Broken(
+                "without dilation, and with padding that does not count",
+                "dilation=(2, 1)",
+                dataclasses.replace(_POOL, attrs=AveragePool2D((1, 1), (1, 1), dilation=(2, 1))),
+            ),
             Broken(
                 ACTIVATIONS, "int8[1, 2, 2, 2] per tensor, float32[", with_output(_POOL, float32(1, 1, 1, 2))
             ),
@@ -150,6 +167,8 @@ CASES: dict[str, Case] = {
                 "output scale 1e-07",
                 with_output(_ADD, int8(1, 3, scale=1e-7)),
             ),
+            elementwise.once_limit(_ADD),
+            plain.plain_limit(_ADD),
         ),
     ),
     "Reshape": Case(
@@ -174,6 +193,7 @@ CASES: dict[str, Case] = {
         np.array([[-43, -43, -43, -128]], np.int8),
         0,
         (
+            *float_limits(_SOFTMAX),
             Broken(ACTIVATIONS, "float32[1, 4] not quantized", with_input(_SOFTMAX, 0, float32(1, 4))),
             Broken(
                 "the input has at least one dimension", "a single number", with_input(_SOFTMAX, 0, int8())

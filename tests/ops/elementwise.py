@@ -7,6 +7,8 @@ import dataclasses
 import numpy as np
 
 from tests.ops.making import ACTIVATIONS, Broken, Case, float32, int8, site, with_input, with_output
+from tests.ops.plain import plain_limit
+from tinydeploy.fixed_point import Rounding
 from tinydeploy.ir import Attrs
 from tinydeploy.ops import AnySite
 from tinydeploy.ops.dequantize import Dequantize
@@ -47,14 +49,25 @@ def binary(attrs: Attrs, result: list[list[int]], tiny: str = "", *, scale: floa
         broken.append(
             Broken("input and output have the same scale", "Quant(", with_input(sound, 1, int8(3, zero=1)))
         )
+    broken.append(plain_limit(sound))
+    if hasattr(attrs, "rounding"):
+        broken.append(once_limit(sound))
     right = np.array([10, 20, -30], np.int8)
     impossible = (with_input(sound, 1, int8(2)),)
     return Case(sound, (LEFT, right), np.array(result, np.int8), 0, tuple(broken), impossible)
 
 
+def once_limit(sound: AnySite) -> Broken:
+    """Where a node of two operands rounds once."""
+    attrs = dataclasses.replace(sound.attrs, rounding=Rounding.HALF_EVEN)
+    broken = with_input(dataclasses.replace(sound, attrs=attrs), 1, float32(1, 3))
+    return Broken("operands are steps of 8, 16 or 32 bits", "float32[1, 3] not quantized", broken)
+
+
 def unary(sound: AnySite, data: list[int], result: list[int], *broken: Broken) -> Case:
     first = Broken(ACTIVATIONS, "float32[1, 3] not quantized", with_input(sound, 0, float32(1, 3)))
-    return Case(sound, (np.array([data], np.int8),), np.array([result], np.int8), 0, (first, *broken))
+    limits = (first, plain_limit(sound), *broken)
+    return Case(sound, (np.array([data], np.int8),), np.array([result], np.int8), 0, limits)
 
 
 LEAVES = "the output's scale is not so small that an element, brought to it, leaves 32 bits"
@@ -88,7 +101,7 @@ CASES: dict[str, Case] = {
         _LEAKY,
         [3, -8, -2],
         [3, -2, -1],
-        Broken("the slope is a number from 0 on", "-1", dataclasses.replace(_LEAKY, attrs=LeakyRelu(-1.0))),
+        Broken("the slope is a number, from 0 on", "-1", dataclasses.replace(_LEAKY, attrs=LeakyRelu(-1.0))),
         tiny_output(_LEAKY, LEAVES),
     ),
     "Logistic": unary(
@@ -115,7 +128,20 @@ CASES: dict[str, Case] = {
             with_output(_SWISH, int8(1, 3, scale=TINY)),
         ),
     ),
-    "Requantize": unary(_REQUANTIZE, [3, -3, 100], [7, -5, 127], tiny_output(_REQUANTIZE, LEAVES)),
+    "Requantize": Case(
+        _REQUANTIZE,
+        (np.array([[3, -3, 100]], np.int8),),
+        np.array([[7, -5, 127]], np.int8),
+        0,
+        (
+            Broken(
+                "input and output are int8, uint8, int16",
+                "float32[1, 3] not quantized",
+                with_input(_REQUANTIZE, 0, float32(1, 3)),
+            ),
+            tiny_output(_REQUANTIZE, LEAVES),
+        ),
+    ),
     "Quantize": Case(
         _QUANTIZE,
         (np.array([[0.25, -0.25, 1e9, np.nan, -np.inf, 0.74]], np.float32),),
@@ -123,7 +149,7 @@ CASES: dict[str, Case] = {
         0,
         (
             Broken(
-                "the input is float32, the output int8",
+                "the input is float32, the output int8, uint8, int16",
                 "int8[1, 6] per tensor",
                 with_input(_QUANTIZE, 0, int8(1, 6)),
             ),
@@ -136,7 +162,9 @@ CASES: dict[str, Case] = {
         0,
         (
             Broken(
-                "the input is int8 with one scale", "float32[1, 3]", with_input(_DEQUANTIZE, 0, float32(1, 3))
+                "the input is int8, uint8, int16, uint16 or int32 with a scale",
+                "float32[1, 3]",
+                with_input(_DEQUANTIZE, 0, float32(1, 3)),
             ),
         ),
     ),

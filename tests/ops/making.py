@@ -30,7 +30,10 @@ class Broken:
 
 @dataclass(frozen=True)
 class Case:
-    """A sound node, arrays for its inputs that are not constant, and what it makes of them."""
+    """A sound node, arrays for its inputs that are not constant, and what it makes of them.
+
+    ``more`` are the results after the first.
+    """
 
     site: AnySite
     data: tuple[Array, ...]
@@ -38,6 +41,7 @@ class Case:
     macs: int
     broken: tuple[Broken, ...] = ()
     impossible: tuple[AnySite, ...] = field(default=())
+    more: tuple[Array, ...] = ()
 
 
 def site(attrs: Attrs, inputs: tuple[TensorType | None, ...], output: TensorType) -> AnySite:
@@ -67,21 +71,18 @@ def with_output(sound: AnySite, type_: TensorType) -> AnySite:
 ACTIVATIONS = "activations are int8 with one scale and zero point per tensor"
 
 
+DOT_ACTIVATIONS = "activations are all int8 or all int16, with one scale and zero point per tensor"
+
+
 def dot_limits(sound: AnySite) -> tuple[Broken, ...]:
     weights, output = sound.input(1), sound.outputs[0]
     huge = np.full(sound.input(2).shape, 2**31 - 1, np.int32)
+    kinds = "weights are constant int8 or int4"
     return (
-        Broken(ACTIVATIONS, "float32[", with_output(sound, float32(*output.shape))),
+        Broken(DOT_ACTIVATIONS, "float32[", with_output(sound, float32(*output.shape))),
+        Broken(kinds, "per tensor, not constant", with_input(sound, 1, weights)),
         Broken(
-            "weights are constant int8, symmetric", "per tensor, not constant", with_input(sound, 1, weights)
-        ),
-        Broken(
-            "weights are constant int8, symmetric",
-            "per tensor, with zero points that are not 0",
-            with_input(sound, 1, int8(*weights.shape, zero=3), sound.constant(1)),
-        ),
-        Broken(
-            "weights are constant int8, symmetric",
+            kinds,
             "float32[",
             with_input(sound, 1, float32(*weights.shape), np.full(weights.shape, np.nan, np.float32)),
         ),

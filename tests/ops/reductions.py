@@ -6,7 +6,8 @@ import dataclasses
 
 import numpy as np
 
-from tests.ops.making import ACTIVATIONS, Broken, Case, float32, int8, site, with_input, with_output
+from tests.ops.making import ACTIVATIONS, Broken, Case, float32, int8, site, with_output
+from tests.ops.plain import plain_limit
 from tinydeploy.ir import Array, Attrs, DType, TensorType
 from tinydeploy.ops import AnySite
 from tinydeploy.ops.arg_max import ArgMax
@@ -34,6 +35,7 @@ def sums(attrs: type[Mean] | type[Sum], result: list[int]) -> Case:
         0,
         (
             Broken(ACTIVATIONS, "float32[2] not quantized", with_output(sound, float32(2))),
+            plain_limit(sound),
             far_axis(sound, attrs((5,))),
             Broken(
                 "no sum, brought to the output's scale, leaves 32 bits",
@@ -53,6 +55,7 @@ def extremes(attrs: type[ReduceMax] | type[ReduceMin], result: list[list[list[in
         0,
         (
             Broken(ACTIVATIONS, "float32[2, 1, 2] not quantized", with_output(sound, float32(2, 1, 2))),
+            plain_limit(sound),
             far_axis(sound, attrs((5,))),
             Broken(
                 "input and output have the same scale", "Quant(", with_output(sound, int8(2, 1, 2, zero=1))
@@ -70,10 +73,11 @@ def indices(attrs: type[ArgMax] | type[ArgMin], result: Array) -> Case:
         0,
         (
             far_axis(sound, attrs((5,))),
+            plain_limit(sound, "the elements are "),
             Broken(
-                "the input is int8, the result int32, and one axis is searched",
-                "float32, int32, (2,)",
-                with_input(sound, 0, float32(2, 2, 2)),
+                "the input is int8 where it is quantized, the result int32 or int64, and one axis",
+                "int8[2, 2, 2] per tensor, int8, (2,)",
+                dataclasses.replace(sound, attrs=attrs((2,), index=DType.INT8)),
             ),
         ),
     )

@@ -31,13 +31,15 @@ def test_shapes_bits_and_costs(name: str) -> None:
     assert operator.doc
     assert check.gaps(case.site) == ()
     check.check_operands(case.site, "n")
-    (inferred,) = operator.infer(case.site)
-    assert (inferred.dtype, inferred.shape) == (case.site.outputs[0].dtype, case.site.outputs[0].shape)
+    for inferred, output in zip(operator.infer(case.site), case.site.outputs, strict=True):
+        assert (inferred.dtype, inferred.shape) == (output.dtype, output.shape)
     data = iter(case.data)
     arrays = tuple(next(data) if constant is None else constant for constant in case.site.constants)
-    (result,) = operator.reference(case.site, arrays)
-    assert result.dtype == case.site.outputs[0].dtype.numpy
-    np.testing.assert_array_equal(result, case.result)
+    results = operator.reference(case.site, arrays)
+    wanted = (case.result, *case.more)
+    for result, expected, output in zip(results, wanted, case.site.outputs, strict=True):
+        assert result.dtype == output.dtype.numpy
+        np.testing.assert_array_equal(result, expected)
     assert operator.macs(case.site) == case.macs
 
 

@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 
+from tests.ops.floats import as_float, float_dot_limits, float_limits, one_type_limits, plain_image_limits
 from tests.ops.making import (
     ACTIVATIONS,
     FAR,
@@ -56,6 +57,13 @@ CASES: dict[str, Case] = {
         0,
         (
             *image_limits(_POOL, MaxPool2D((2, 2), (1, 1), FAR)),
+            *plain_image_limits(_POOL)[:1],
+            *one_type_limits(_POOL),
+            Broken(
+                "without dilation, and with padding that does not count",
+                "dilation=(2, 1)",
+                dataclasses.replace(_POOL, attrs=MaxPool2D((1, 1), (1, 1), dilation=(2, 1))),
+            ),
             Broken(ACTIVATIONS, "float32[", with_output(_POOL, float32(1, 1, 1, 2))),
             Broken(
                 "input and output have the same scale", "Quant(", with_output(_POOL, int8(1, 1, 1, 2, zero=1))
@@ -85,6 +93,8 @@ CASES: dict[str, Case] = {
                 with_input(_GROUPED, 0, int8(1, 2, 2, 3)),
             ),
             *dot_limits(_GROUPED),
+            *float_dot_limits(_GROUPED),
+            *plain_image_limits(_GROUPED)[:1],
         ),
         (with_input(_GROUPED, 0, int8(1, 4)),),
     ),
@@ -107,11 +117,22 @@ CASES: dict[str, Case] = {
                 with_input(_TRANSPOSED, 0, int8(2, 2, 2, 1)),
             ),
             Broken(
+                "without dilation and groups where it is quantized",
+                "dilation (2, 1), 1 groups",
+                dataclasses.replace(_TRANSPOSED, attrs=TransposeConv((2, 3), dilation=(2, 1))),
+            ),
+            Broken(
+                "the input is a batch of images [N, H, W, C] of whole groups of channels",
+                "[1, 2, 2, 3], [1, 1, 2, 1], 1 groups",
+                with_input(as_float(_TRANSPOSED), 0, float32(1, 2, 2, 3)),
+            ),
+            Broken(
                 "strides and extents are at least 1",
                 "stride (1, 0)",
                 dataclasses.replace(_TRANSPOSED, attrs=TransposeConv((2, 3), (1, 0))),
             ),
             *dot_limits(_TRANSPOSED),
+            *float_dot_limits(_TRANSPOSED),
             Broken(
                 "no sum of any part of the products",
                 "output scale 1e-09",
@@ -126,6 +147,7 @@ CASES: dict[str, Case] = {
         12,
         (
             Broken(ACTIVATIONS, "float32[", with_output(_PRODUCT, float32(2, 1, 2))),
+            *float_limits(_PRODUCT),
             Broken(
                 "the inputs are matrices with one inner extent",
                 "[2, 1, 3] and [2, 4]",

@@ -10,13 +10,25 @@ import typer
 from tinydeploy import build as line
 from tinydeploy.boards import load_board
 from tinydeploy.cli import console
-from tinydeploy.cli.options import BoardName, Compiler, Json, Model, Name, RpcLevel, target_for, toolchain_for
+from tinydeploy.cli.options import (
+    BoardName,
+    Compiler,
+    Json,
+    Model,
+    Name,
+    RpcLevel,
+    reads_model,
+    target_for,
+    toolchain_for,
+)
 from tinydeploy.device import Build, build_model
-from tinydeploy.frontends import load
+from tinydeploy.frontends import ImportOptions, load
 
 
+@reads_model
 def build(
     model: Model,
+    options: ImportOptions,
     board: BoardName,
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="DIR", help="Folder for the image.")
@@ -34,7 +46,7 @@ def build(
     Example: tinydeploy build kws.tflite --board nucleo-f746 -o build/kws
     """
     found = load_board(board)
-    compiled = line.compile_graph(load(model), target_for(board, None), name=name)
+    compiled = line.compile_graph(load(model, options), target_for(board, None), name=name)
     made = build_model(compiled, found, toolchain_for(board, toolchain), output, rpc_level=rpc, trace=trace)
     console.result(made.figures(), as_json=as_json, text=console.printable(_text(made)))
 

@@ -10,13 +10,15 @@ import typer
 from tinydeploy import build
 from tinydeploy.build import STAGES, Compiled
 from tinydeploy.cli import console
-from tinydeploy.cli.options import Core, Json, Model, Name, OptionalBoard, target_for
+from tinydeploy.cli.options import Core, Json, Model, Name, OptionalBoard, reads_model, target_for
 from tinydeploy.errors import TinyDeployError
-from tinydeploy.frontends import load
+from tinydeploy.frontends import ImportOptions, load
 
 
+@reads_model
 def compile_(
     model: Model,
+    options: ImportOptions,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Folder for the files.")],
     board: OptionalBoard = None,
     core: Core = None,
@@ -41,7 +43,7 @@ def compile_(
             console.dump(text, as_json=as_json)
 
     target = target_for(board, core)
-    compiled = build.compile_graph(load(model), target, name=name, observe=observe)
+    compiled = build.compile_graph(load(model, options), target, name=name, observe=observe)
     if ram is not None:
         build.check_ram(compiled, ram, "--ram allows {:,}")
     build.write_files(compiled.library.files, output)

@@ -13,18 +13,29 @@ from tinydeploy import build as line
 from tinydeploy import demo
 from tinydeploy.boards import Board, load_board
 from tinydeploy.cli import console
-from tinydeploy.cli.options import BoardName, Compiler, Emulate, Json, RpcLevel, target_for, toolchain_for
+from tinydeploy.cli.options import (
+    BoardName,
+    Compiler,
+    Emulate,
+    Json,
+    RpcLevel,
+    reads_model,
+    target_for,
+    toolchain_for,
+)
 from tinydeploy.device import build_model
 from tinydeploy.emulate import LineServer, start_emulator
 from tinydeploy.errors import TinyDeployError
 from tinydeploy.firmware import read_image
 from tinydeploy.flash import flash_board
-from tinydeploy.frontends import load
+from tinydeploy.frontends import ImportOptions, load
 
 LAST_BUILDS = Path("build")
 
 
+@reads_model
 def flash(
+    options: ImportOptions,
     what: Annotated[
         Path | None,
         typer.Argument(
@@ -54,7 +65,7 @@ def flash(
     if found.is_host:
         raise TinyDeployError("the host has no flash", fix="Name a board; `tinydeploy boards` lists them")
     with tempfile.TemporaryDirectory(prefix="tinydeploy-") as folder:
-        elf, origin = _image(what, found, Path(folder), rpc=rpc, toolchain=toolchain)
+        elf, origin = _image(what, options, found, Path(folder), rpc=rpc, toolchain=toolchain)
         figures: dict[str, object] = {
             "board": found.name,
             "image": origin,
@@ -86,7 +97,7 @@ def _serve(board: Board, elf: Path, port: int, figures: dict[str, object], *, as
 
 
 def _image(
-    what: Path | None, board: Board, folder: Path, *, rpc: str, toolchain: str | None
+    what: Path | None, options: ImportOptions, board: Board, folder: Path, *, rpc: str, toolchain: str | None
 ) -> tuple[Path, str]:
     """The ELF to flash and its name for the user."""
     if what is None:
@@ -98,7 +109,7 @@ def _image(
         return what, str(what)
     else:
         model, origin = what, str(what)
-    compiled = line.compile_graph(load(model), target_for(str(board.path), None))
+    compiled = line.compile_graph(load(model, options), target_for(str(board.path), None))
     compiler = toolchain_for(str(board.path), toolchain)
     return build_model(compiled, board, compiler, folder, rpc_level=rpc, trace=True).firmware.elf, origin
 

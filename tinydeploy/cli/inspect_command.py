@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from tinydeploy import schedule
 from tinydeploy.cli import console
-from tinydeploy.cli.options import Json, Model
+from tinydeploy.cli.options import Json, Model, reads_model
 from tinydeploy.codegen import macs_of
-from tinydeploy.frontends import Survey, survey
+from tinydeploy.frontends import ImportOptions, Survey, survey
 from tinydeploy.ir import Graph, type_text
 
 
-def inspect(model: Model, as_json: Json = False) -> None:
+@reads_model
+def inspect(model: Model, options: ImportOptions, as_json: Json = False) -> None:
     """Show operators, shapes, MACs, weights, RAM bounds, and everything that is not supported.
 
     Example: tinydeploy inspect kws.tflite
     """
-    found = survey(model)
+    found = survey(model, options)
     figures: dict[str, object] = {
         "model": found.name,
         "format": found.format,

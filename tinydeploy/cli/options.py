@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import math
+import typing
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from tinydeploy.boards import load_board
 from tinydeploy.errors import TinyDeployError
+from tinydeploy.frontends import ImportOptions, Layout
+from tinydeploy.frontends.custom_operators import load_operators
 from tinydeploy.kernels.targets import Target, target_of
 from tinydeploy.toolchain import Toolchain, cpu_spec, select
 
-Model = Annotated[Path, typer.Argument(help="A trained, quantized network (.tflite).", show_default=False)]
+Model = Annotated[Path, typer.Argument(help="A trained network (.tflite, .onnx).", show_default=False)]
 OptionalModel = Annotated[
-    Path | None, typer.Argument(help="A trained, quantized network (.tflite).", show_default=False)
+    Path | None, typer.Argument(help="A trained network (.tflite, .onnx).", show_default=False)
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 BoardName = Annotated[
@@ -40,6 +47,121 @@ FirmwareFile = Annotated[
 ]
 RpcLevel = Annotated[str, typer.Option("--rpc", metavar="none|io|debug", help="What the serial line may do.")]
 Real = Annotated[bool, typer.Option("--float", help="Quantize real-valued inputs.")]
+
+_IMPORT_OPTIONS: Mapping[str, Any] = {
+    "dim": Annotated[
+        list[str] | None,
+        typer.Option("--dim", metavar="NAME=N", help="Size of a dynamic dimension; also INPUT:AXIS=N."),
+    ],
+    "state": Annotated[
+        list[str] | None,
+        typer.Option("--state", metavar="IN=OUT", help="Keep output OUT as input IN of the next run."),
+    ],
+    "value": Annotated[
+        list[str] | None,
+        typer.Option("--value", metavar="INPUT=X", help="Make an input constant, every element X."),
+    ],
+    "layout": Annotated[
+        Layout,
+        typer.Option("--layout", help="nhwc turns images at the interface from [N,C,H,W] to [N,H,W,C]."),
+    ],
+    "signature": Annotated[
+        str | None,
+        typer.Option("--signature", metavar="NAME", help="Which of the model's signatures to read."),
+    ],
+    "ops": Annotated[
+        list[Path] | None,
+        typer.Option("--ops", metavar="FILE.py", help="Operators of your own; see docs/custom_operators.md."),
+    ],
+    "adapter": Annotated[
+        Path | None,
+        typer.Option("--adapter", metavar="LORA.safetensors", help="Merge a LoRA adapter as PEFT saves it."),
+    ],
+}
+
+
+def reads_model(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with an option for each field of ImportOptions in place of its parameter ``options``."""
+    hints = typing.get_type_hints(command, include_extras=True)
+    kept = [
+        parameter.replace(annotation=hints[parameter.name])
+        for parameter in inspect.signature(command).parameters.values()
+        if parameter.name != "options"
+    ]
+    added = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=Layout.MODEL if name == "layout" else None,
+            annotation=annotation,
+        )
+        for name, annotation in _IMPORT_OPTIONS.items()
+    ]
+
+    @functools.wraps(command)
+    def wrapped(**given: Any) -> None:
+        asked = {name: given.pop(name) for name in _IMPORT_OPTIONS}
+        command(**given, options=import_options(**asked))
+
+    del wrapped.__wrapped__
+    signature = inspect.Signature(
+        [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in kept] + added
+    )
+    wrapped.__signature__ = signature  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {
+        **{name: item.annotation for name, item in signature.parameters.items()},
+        "return": None,
+    }
+    return wrapped
+
+
+def import_options(
+    dim: list[str] | None,
+    state: list[str] | None,
+    value: list[str] | None,
+    layout: Layout,
+    signature: str | None = None,
+    ops: list[Path] | None = None,
+    adapter: Path | None = None,
+) -> ImportOptions:
+    """What the import options of a command mean; raises TinyDeployError for one that is not a pair."""
+    dims = [_pair("--dim", text, "NAME=N") for text in dim or ()]
+    values = [_pair("--value", text, "INPUT=X") for text in value or ()]
+    return ImportOptions(
+        dims=tuple((name, _size(name, number)) for name, number in dims),
+        states=tuple(_pair("--state", text, "IN=OUT") for text in state or ()),
+        values=tuple((name, _number(name, number)) for name, number in values),
+        layout=layout,
+        signature=signature,
+        ops=tuple(definition for path in ops or () for definition in load_operators(path)),
+        adapter=adapter,
+    )
+
+
+def _pair(option: str, text: str, form: str) -> tuple[str, str]:
+    """The two sides of the last equals sign."""
+    left, equals, right = text.rpartition("=")
+    if not (left and equals and right):
+        raise TinyDeployError(f"{option} {text!r} is not of the form {form}", fix=f"Write {option} {form}")
+    return left, right
+
+
+def _size(name: str, text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < int(text[:10]) < 1 << 31 and len(text) <= 10):
+        raise TinyDeployError(
+            f"--dim {name}={text}: {text!r} is no size", fix="Give a whole number from 1 on"
+        )
+    return int(text)
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise TinyDeployError(f"--value {name}={text}: {text!r} is no number", fix="Give a finite number")
+    return number
 
 
 def target_for(board: str | None, core: str | None) -> Target:

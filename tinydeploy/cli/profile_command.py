@@ -15,6 +15,7 @@ from tinydeploy.cli.options import (
     Json,
     Model,
     Port,
+    reads_model,
     target_for,
     toolchain_for,
 )
@@ -22,15 +23,17 @@ from tinydeploy.cli.targets import image_of, refuse_board_options
 from tinydeploy.device import Measurement, RunCost, Source, can_sum_cycles, connect, measure, sum_cycles
 from tinydeploy.device.measure import measuring_samples, per_mac, shares
 from tinydeploy.errors import TinyDeployError
-from tinydeploy.frontends import load
+from tinydeploy.frontends import ImportOptions, load
 from tinydeploy.rpc import CounterUnit
 
 UNCALIBRATED = "estimated, uncalibrated for these kernels"
 _BAR_CELLS = 20
 
 
+@reads_model
 def profile(
     model: Model,
+    options: ImportOptions,
     board: BoardName,
     emulate: Emulate = False,
     port: Port = None,
@@ -47,7 +50,7 @@ def profile(
     refuse_board_options(found, emulate=emulate, port=port, firmware=firmware)
     if found.is_host:
         raise TinyDeployError("the host counts nothing", fix="Name an emulated board, such as qemu-m4")
-    compiled = build.compile_graph(load(model), target_for(board, None))
+    compiled = build.compile_graph(load(model, options), target_for(board, None))
     builds = firmware is None and port is None
     compiler = toolchain_for(board, toolchain) if builds else None
     cost: RunCost | None = None

@@ -23,6 +23,7 @@ from tinydeploy.cli.options import (
     OptionalModel,
     Port,
     Real,
+    reads_model,
     target_for,
     toolchain_for,
 )
@@ -30,7 +31,7 @@ from tinydeploy.cli.targets import model_on_board, refuse_board_options
 from tinydeploy.device import Source, check_model, connect
 from tinydeploy.emulate.host import build_host
 from tinydeploy.errors import TinyDeployError
-from tinydeploy.frontends import load
+from tinydeploy.frontends import ImportOptions, load
 from tinydeploy.ir import Array, DType, Quant, TensorType
 from tinydeploy.rpc import Client, TensorInfo
 from tinydeploy.verify import InputPort, load_inputs, ports_of
@@ -39,9 +40,11 @@ from tinydeploy.verify.samples import Sample
 Outputs = tuple[Array, ...]
 
 
+@reads_model
 def run(
     input_: Annotated[Path, typer.Option("--input", metavar="IN.npz", help="Arrays in0, in1, ...")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="OUT.npz", help="Gets out0, out1, ...")],
+    options: ImportOptions,
     model: OptionalModel = None,
     board: BoardName = "host",
     emulate: Emulate = False,
@@ -65,7 +68,7 @@ def run(
         samples, answers = _without_model(source, firmware, input_, repeat, real=real)
     else:
         builds = firmware is None and port is None
-        compiled = build.compile_graph(load(model), target_for(board, None))
+        compiled = build.compile_graph(load(model, options), target_for(board, None))
         samples = load_inputs(input_, ports_of(compiled.graph), real=real)
         compiler = toolchain_for(board, toolchain) if builds else None
         if compiler is not None and found.is_host:

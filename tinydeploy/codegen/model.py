@@ -278,7 +278,9 @@ class _Builder:
         root = self._program.storage[value]
         qualifier = "const " if const else ""
         if self._graph.values[root].is_constant:
-            return str(self._constants.value(self._graph, root))
+            symbol = self._constants.value(self._graph, root)
+            own = C_TYPES[self._graph.type(root).dtype]
+            return str(symbol) if own == ctype else f"(const {ctype} *)(const void *){symbol}"
         cast = "" if ctype in ("int8_t", "uint8_t") else "(void *)"
         return f"({qualifier}{ctype} *){cast}(m->state.arena + {self._placements[root].offset})"
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, TemplateError, meta
 
 from tinydeploy.codegen.literals import CFloat, Raw, finalize
+from tinydeploy.errors import TinyDeployError
 
 
 @cache
@@ -24,7 +26,29 @@ def _environment() -> Environment:
     # For text that a template itself wrote: results of macros and literals. Tests forbid it elsewhere.
     environment.filters["raw"] = lambda text: Raw(str(text))
     environment.filters["float32"] = CFloat
+    environment.filters["users"] = _users
     return environment
+
+
+def _users(text: str, operator: str, names: Mapping[str, object]) -> Raw:
+    """A template of a user's operator under the same guard; floats among ``names`` print as C literals.
+
+    Raises TinyDeployError that names the operator where it does not render.
+    """
+    shown = {name: CFloat(value) if isinstance(value, float) else value for name, value in names.items()}
+    environment = _environment()
+    try:
+        unknown = meta.find_undeclared_variables(environment.parse(text)) - shown.keys()
+        if unknown:
+            raise ValueError(f"{', '.join(sorted(unknown))} is not known")
+        return Raw(environment.from_string(text).render(shown).strip("\n"))
+    except (TemplateError, TypeError, ValueError) as error:
+        line = getattr(error, "lineno", None)
+        raise TinyDeployError(
+            f"its C template does not render{f', line {line}' if line else ''}: {error}",
+            where=f"operator {operator}",
+            fix="Print numbers that params gives, and extents of inputs and outputs",
+        ) from None
 
 
 def render(template: str, **values: object) -> str:

@@ -62,6 +62,7 @@ class CType(Enum):
     INT8 = "int8_t"
     UINT8 = "uint8_t"
     INT16 = "int16_t"
+    UINT16 = "uint16_t"
     INT32 = "int32_t"
     INT64 = "int64_t"
     FLOAT32 = "float"
@@ -78,6 +79,7 @@ _NUMPY: dict[CType, type[np.generic]] = {
     CType.INT8: np.int8,
     CType.UINT8: np.uint8,
     CType.INT16: np.int16,
+    CType.UINT16: np.uint16,
     CType.INT32: np.int32,
     CType.INT64: np.int64,
     CType.FLOAT32: np.float32,

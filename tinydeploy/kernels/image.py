@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tinydeploy.ir import TensorType
 from tinydeploy.kernels.base import Access, Result
 from tinydeploy.ops import AnySite
 from tinydeploy.ops.window import Window
 
 
 def image_access(site: AnySite, vertical: Window) -> Access:
-    """The lines of input 0, int8 NHWC with N = 1."""
-    _, height, width, channels = site.input(0).shape
-    return Access(height, width * channels, vertical.stride, vertical.extent, vertical.before)
+    """The lines of input 0, NHWC with N = 1."""
+    height = site.input(0).shape[1]
+    return Access(height, site.input(0).bytes // height, vertical.stride, vertical.extent, vertical.before)
 
 
 def image_result(site: AnySite) -> Result:
-    """The lines of the output, int8 NHWC with N = 1."""
-    _, height, width, channels = site.outputs[0].shape
-    return Result(height, width * channels)
+    """The lines of the output, NHWC with N = 1."""
+    height = site.outputs[0].shape[1]
+    return Result(height, site.outputs[0].bytes // height)
+
+
+def steps_ctype(type_: TensorType) -> str:
+    """The C type of signed steps."""
+    return f"int{type_.dtype.bits}_t"
 
 
 def interior(horizontal: Window, width: int, outputs: int) -> tuple[int, int]:

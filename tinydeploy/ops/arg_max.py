@@ -1,34 +1,35 @@
-"""ArgMax: index of the largest element along one axis, the first of equals."""
+"""ArgMax: index of the largest element along one axis."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from tinydeploy.ir import Array, Attrs, DType, TensorType
 from tinydeploy.ops.base import Operator, Site, no_macs, operand
-from tinydeploy.ops.reduction import index_constraints, reduced_shape
+from tinydeploy.ops.reduction import found_index, index_constraints, reduced_shape
 
 
 @dataclass(frozen=True, slots=True)
 class ArgMax(Attrs):
-    """``axes`` holds the one axis, from 0 on."""
+    """``axes`` holds the one axis, from 0 on; of equals the first counts, or the last."""
 
     axes: tuple[int, ...]
     keep_dims: bool = False
+    select_last: bool = False
+    index: DType = DType.INT32
 
 
 def _reference(site: Site[ArgMax], arrays: tuple[Array | None, ...]) -> tuple[Array, ...]:
-    index = np.argmax(operand(arrays, 0), axis=site.attrs.axes[0])
-    return (np.asarray(index, np.int32).reshape(site.outputs[0].shape),)
+    data, output = operand(arrays, 0), site.outputs[0]
+    index = found_index(site, data, data.max(axis=site.attrs.axes[0], keepdims=True))
+    return (index.astype(output.dtype.numpy).reshape(output.shape),)
 
 
 OP = Operator(
     attrs=ArgMax,
     roles=("data",),
     doc="index of the largest element along one axis",
-    infer=lambda site: (TensorType(DType.INT32, reduced_shape(site)),),
+    infer=lambda site: (TensorType(site.attrs.index, reduced_shape(site)),),
     reference=_reference,
     macs=no_macs,
     constraints=index_constraints(),

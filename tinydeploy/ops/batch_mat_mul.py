@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from tinydeploy.fixed_point import multiply_by_quantized_multiplier, quantize_multiplier
-from tinydeploy.ir import Array, Attrs, TensorType
-from tinydeploy.ops.base import Constraint, Operator, Site, operand
+from tinydeploy.fixed_point import Rounding, quantize_multiplier, requantize
+from tinydeploy.ir import Array, Attrs, DType, TensorType
+from tinydeploy.ops.base import Constraint, Operator, Site, is_plain, only, operand
 from tinydeploy.ops.binary import fits_32_bits
-from tinydeploy.ops.quantized import int8_activations, quant_of
+from tinydeploy.ops.blend import is_once
+from tinydeploy.ops.float_windows import float_types
+from tinydeploy.ops.quantized import activations, distance_from_zero, fits_wide, is_quantized, quant_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,7 @@ class BatchMatMul(Attrs):
 
     transpose_a: bool = False
     transpose_b: bool = False
+    rounding: Rounding = Rounding.TFLITE
 
 
 def matrices(site: Site[BatchMatMul]) -> tuple[int, int, int]:
@@ -31,6 +35,9 @@ def matrices(site: Site[BatchMatMul]) -> tuple[int, int, int]:
 
 def factor_of(site: Site[BatchMatMul]) -> tuple[int, int]:
     """(multiplier, shift) from sums to output steps; TFLite Micro multiplies the scales in float32."""
+    if is_once(site):
+        scales = (quant_of(site.input(index)).scale for index in range(2))
+        return quantize_multiplier(math.prod(scales) / quant_of(site.outputs[0]).scale)
     a, b = (np.float32(quant_of(site.input(index)).scale) for index in range(2))
     with np.errstate(over="ignore", under="ignore"):
         product = min(float(a * b), 3e38)
@@ -43,16 +50,46 @@ def _infer(site: Site[BatchMatMul]) -> tuple[TensorType, ...]:
     return (TensorType(site.input(0).dtype, (*leading, rows, columns)),)
 
 
+def _float_reference(site: Site[BatchMatMul], arrays: tuple[Array | None, ...]) -> Array:
+    a, b = (operand(arrays, index).astype(np.float64) for index in range(2))
+    a = a.swapaxes(-1, -2) if site.attrs.transpose_a else a
+    b = b.swapaxes(-1, -2) if site.attrs.transpose_b else b
+    with np.errstate(over="ignore"):
+        return (a @ b).astype(np.float32)
+
+
 def _reference(site: Site[BatchMatMul], arrays: tuple[Array | None, ...]) -> tuple[Array, ...]:
+    if is_plain(site):
+        return (_float_reference(site, arrays),)
     sides = []
     for index, exchanged in enumerate((site.attrs.transpose_a, site.attrs.transpose_b)):
         centred = operand(arrays, index).astype(np.float64) - quant_of(site.input(index)).zero_point
         sides.append(centred.swapaxes(-1, -2) if exchanged else centred)
-    # Sums of int8 products stay far below 2**53, so the float64 matrix product is exact.
+    # Sums of products of steps stay far below 2**53, so the float64 matrix product is exact.
     total = (sides[0] @ sides[1]).astype(np.int64)
     output = site.outputs[0]
-    steps = multiply_by_quantized_multiplier(total, *factor_of(site)) + quant_of(output).zero_point
+    steps = (
+        requantize(total, *factor_of(site), site.attrs.rounding, wide=is_wide(site))
+        + quant_of(output).zero_point
+    )
     return (np.clip(steps, *output.dtype.limits).astype(output.dtype.numpy),)
+
+
+def is_wide(site: Site[BatchMatMul]) -> bool:
+    """Whether sums are 64 bits wide: int16 data."""
+    return site.input(0).dtype is DType.INT16
+
+
+def peak_of(site: Site[BatchMatMul]) -> int:
+    """The largest sum of products."""
+    return math.prod(distance_from_zero(site.input(index)) for index in range(2)) * matrices(site)[1]
+
+
+def _scaled_fits(site: Site[BatchMatMul]) -> bool:
+    multiplier, shift = factor_of(site)
+    if not is_wide(site):
+        return fits_32_bits(255 * 255 * matrices(site)[1], shift)
+    return fits_wide(peak_of(site), multiplier, shift)
 
 
 def _macs(site: Site[BatchMatMul]) -> int:
@@ -78,7 +115,8 @@ OP = Operator(
     reference=_reference,
     macs=_macs,
     constraints=(
-        int8_activations(0, 1),
+        *only(is_quantized, activations(0, 1)),
+        *only(is_plain, float_types()),
         Constraint(
             "the inputs are matrices with one inner extent, and leading extents that broadcast",
             _shapes_fit,
@@ -86,11 +124,16 @@ OP = Operator(
             "repair the model",
             gate=True,
         ),
-        Constraint(
-            "no sum of products, brought to the output's scale, leaves 32 bits",
-            lambda site: fits_32_bits(255 * 255 * matrices(site)[1], factor_of(site)[1]),
-            lambda site: f"{matrices(site)[1]} products, output scale {quant_of(site.outputs[0]).scale:g}",
-            "calibrate the output's range on real data",
+        *only(
+            is_quantized,
+            Constraint(
+                "no sum of products, brought to the output's scale, leaves 32 bits",
+                _scaled_fits,
+                lambda site: (
+                    f"{matrices(site)[1]} products, output scale {quant_of(site.outputs[0]).scale:g}"
+                ),
+                "calibrate the output's range on real data",
+            ),
         ),
     ),
 )

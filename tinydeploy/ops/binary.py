@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from tinydeploy.fixed_point import INT32_MAX
-from tinydeploy.ir import Array, TensorType
-from tinydeploy.ops.base import AnyConstraint, AnySite, Constraint, operand
+from tinydeploy.ir import Array, DType, TensorType
+from tinydeploy.ops.base import AnyConstraint, AnySite, Constraint, only, operand
+from tinydeploy.ops.blend import blend_constraint, is_once, is_twice
 from tinydeploy.ops.formula import Formula, evaluate
-from tinydeploy.ops.quantized import int8_activations
+from tinydeploy.ops.plain import NUMBERS, plain_types
+from tinydeploy.ops.quantized import activations, wide_zero_points
 
 FormulaOf = Callable[[AnySite], Formula]
 Reference = Callable[[AnySite, tuple[Array | None, ...]], tuple[Array, ...]]
@@ -33,25 +35,35 @@ def reference_of(formula_of: FormulaOf) -> Reference:
     return reference
 
 
-def binary_constraints() -> tuple[AnyConstraint, ...]:
-    """Limits of every elementwise operator of two int8 operands."""
+def binary_constraints(types: Sequence[DType] = NUMBERS) -> tuple[AnyConstraint, ...]:
+    """Limits of every elementwise operator of two operands, int8 or plain numbers of one of ``types``."""
+    return (
+        *only(is_twice, activations(0, 1), wide_zero_points(0, 1)),
+        *only(is_once, blend_constraint(0, 1)),
+        *plain_types(types, 0, 1),
+        broadcast_constraint(2),
+    )
+
+
+def broadcast_constraint(operands: int) -> AnyConstraint:
+    """The shapes of the first ``operands`` inputs broadcast."""
+
+    def shapes(site: AnySite) -> list[tuple[int, ...]]:
+        return [site.input(index).shape for index in range(operands)]
 
     def broadcast(site: AnySite) -> bool:
         try:
-            np.broadcast_shapes(site.input(0).shape, site.input(1).shape)
+            np.broadcast_shapes(*shapes(site))
         except ValueError:
             return False
         return True
 
-    return (
-        int8_activations(0, 1),
-        Constraint(
-            "each extent of one input is that of the other, or 1, or absent at the front",
-            broadcast,
-            lambda site: f"{list(site.input(0).shape)} and {list(site.input(1).shape)}",
-            "reshape one input in the model before conversion",
-            gate=True,
-        ),
+    return Constraint(
+        "each extent of one input is that of the other, or 1, or absent at the front",
+        broadcast,
+        lambda site: " and ".join(str(list(shape)) for shape in shapes(site)),
+        "reshape one input in the model before conversion",
+        gate=True,
     )
 
 

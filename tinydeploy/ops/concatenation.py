@@ -9,20 +9,27 @@ import numpy as np
 from tinydeploy.ir import Array, Attrs, DType, TensorType
 from tinydeploy.ops.base import Constraint, Operator, Site, no_macs, operand
 from tinydeploy.ops.binary import fits_32_bits
-from tinydeploy.ops.movement import movable
+from tinydeploy.ops.movable import movable
 from tinydeploy.ops.quantized import describe, is_int8, quant_of
 from tinydeploy.ops.requantize import factor_between, rescaled
 
 
 @dataclass(frozen=True, slots=True)
 class Concatenation(Attrs):
-    """``axis`` counts from 0 on."""
+    """``axis`` counts from 0 on. With ``stacks`` each input is one element of a new axis there."""
 
     axis: int
+    stacks: bool = False
 
 
 def _inputs(site: Site[Concatenation]) -> list[TensorType]:
     return [site.input(index) for index in range(len(site.inputs))]
+
+
+def shape_in(site: Site[Concatenation], index: int) -> tuple[int, ...]:
+    """The shape of input ``index`` with the new axis, if there is one."""
+    shape, axis = site.input(index).shape, site.attrs.axis
+    return (*shape[:axis], 1, *shape[axis:]) if site.attrs.stacks else shape
 
 
 def changes_scale(site: Site[Concatenation], index: int) -> bool:
@@ -31,14 +38,15 @@ def changes_scale(site: Site[Concatenation], index: int) -> bool:
 
 
 def _infer(site: Site[Concatenation]) -> tuple[TensorType, ...]:
-    axis, shape = site.attrs.axis, list(site.input(0).shape)
-    shape[axis] = sum(type_.shape[axis] for type_ in _inputs(site))
+    axis, shape = site.attrs.axis, list(shape_in(site, 0))
+    shape[axis] = sum(shape_in(site, index)[axis] for index in range(len(site.inputs)))
     return (TensorType(site.input(0).dtype, tuple(shape)),)
 
 
 def _reference(site: Site[Concatenation], arrays: tuple[Array | None, ...]) -> tuple[Array, ...]:
     parts = [brought(site, index, operand(arrays, index)) for index in range(len(site.inputs))]
-    return (np.concatenate(parts, axis=site.attrs.axis),)
+    shaped = [part.reshape(shape_in(site, index)) for index, part in enumerate(parts)]
+    return (np.concatenate(shaped, axis=site.attrs.axis),)
 
 
 def brought(site: Site[Concatenation], index: int, data: Array) -> Array:
@@ -51,12 +59,11 @@ def brought(site: Site[Concatenation], index: int, data: Array) -> Array:
 
 
 def _shapes_fit(site: Site[Concatenation]) -> bool:
-    axis, first = site.attrs.axis, site.input(0)
-    return 0 <= axis < len(first.shape) and all(
-        len(type_.shape) == len(first.shape)
-        and type_.shape[:axis] == first.shape[:axis]
-        and type_.shape[axis + 1 :] == first.shape[axis + 1 :]
-        for type_ in _inputs(site)
+    axis, first = site.attrs.axis, shape_in(site, 0)
+    shapes = [shape_in(site, index) for index in range(len(site.inputs))]
+    return 0 <= axis < len(first) and all(
+        len(shape) == len(first) and shape[:axis] == first[:axis] and shape[axis + 1 :] == first[axis + 1 :]
+        for shape in shapes
     )
 
 
@@ -68,13 +75,6 @@ def _scales_fit(site: Site[Concatenation]) -> bool:
     target = site.outputs[0].quant
     return target is None or all(
         fits_32_bits(255, factor_between(quant_of(site.input(index)), target)[1]) for index in changed
-    )
-
-
-def _constants_fit(site: Site[Concatenation]) -> bool:
-    return all(
-        site.constant(index) is None or site.input(index).dtype is DType.INT8
-        for index in range(len(site.inputs))
     )
 
 
@@ -105,12 +105,6 @@ OP = Operator(
             _scales_fit,
             _types_text,
             "convert the model with full int8 quantization",
-        ),
-        Constraint(
-            "constant inputs are int8",
-            _constants_fit,
-            _types_text,
-            "compute the constant part outside of the model",
         ),
     ),
 )

@@ -5,21 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from tinydeploy.fixed_point import Rounding
 from tinydeploy.ir import Array, Attrs, TensorType
-from tinydeploy.ops.base import Constraint, Operator, Site
+from tinydeploy.ops.base import Constraint, Operator, Site, is_plain, only
 from tinydeploy.ops.convolution import (
-    dot_constraints,
     image_constraints,
     kernel_constraints,
     output_shape,
-    requantized,
-    windows,
 )
-from tinydeploy.ops.quantized import Activation, quant_of
-from tinydeploy.ops.window import Pair, padded, tap
+from tinydeploy.ops.dot import dot_constraints, dot_reference
+from tinydeploy.ops.float_windows import float_constraints, float_dot
+from tinydeploy.ops.quantized import Activation, is_quantized
+from tinydeploy.ops.sums import conv_sums
+from tinydeploy.ops.window import Pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,21 +36,9 @@ def _infer(site: Site[Conv2D]) -> tuple[TensorType, ...]:
 
 
 def _reference(site: Site[Conv2D], arrays: tuple[Array | None, ...]) -> tuple[Array, ...]:
-    data, weights = arrays[0], arrays[1]
-    if data is None or weights is None:
-        raise ValueError("Conv2D needs data and weights")
-    vertical, horizontal = windows(site)
-    zero_point = quant_of(site.input(0)).zero_point
-    image = padded(data, *site.attrs.padding, zero_point).astype(np.float64) - zero_point
-    _, height, width, channels = site.outputs[0].shape
-    # Sums of int8 products stay far below 2**53, so float64 matrix products are exact.
-    total = np.zeros((height * width, channels), np.float64)
-    for row in range(vertical.size):
-        for column in range(horizontal.size):
-            pixels = tap(image, vertical, horizontal, row, column, (height, width))
-            total += pixels.reshape(height * width, -1) @ weights[:, row, column, :].T.astype(np.float64)
-    accumulators = total.astype(np.int64).reshape(1, height, width, channels)
-    return (requantized(site, accumulators, site.attrs.activation, site.attrs.rounding),)
+    if is_plain(site):
+        return (float_dot(site, arrays, conv_sums),)
+    return (dot_reference(site, arrays, conv_sums),)
 
 
 def _macs(site: Site[Conv2D]) -> int:
@@ -75,6 +61,7 @@ OP = Operator(
             lambda site: f"{site.input(1).shape[-1]} of {site.input(0).shape[-1]}",
             "replace the grouped convolution by one convolution per group",
         ),
-        *dot_constraints(channel_axis=0),
+        *only(is_plain, *float_constraints(channel_axis=0)),
+        *only(is_quantized, *dot_constraints(channel_axis=0)),
     ),
 )

@@ -6,14 +6,29 @@ from dataclasses import dataclass
 
 from tinydeploy.ir import Array, Attrs, TensorType
 from tinydeploy.ops.base import Constraint, Operator, Site, no_macs, operand
-from tinydeploy.ops.movement import movable
+from tinydeploy.ops.movable import movable
 
 
 @dataclass(frozen=True, slots=True)
 class DepthToSpace(Attrs):
-    """A pixel of an image NHWC becomes a block of ``block`` x ``block`` pixels, row by row."""
+    """A pixel of an image NHWC becomes a block of ``block`` x ``block`` pixels, row by row.
+
+    The channels of one pixel of the block are neighbours, or, with ``interleaved``, those of all its pixels
+    alternate (ONNX's mode CRD).
+    """
 
     block: int
+    interleaved: bool = False
+
+
+def split_axes(site: Site[DepthToSpace]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The input's shape with its channels split, and the order of its axes in the output: N H by W bx C."""
+    batch, height, width, channels = site.input(0).shape
+    block = site.attrs.block
+    rest = channels // (block * block)
+    if site.attrs.interleaved:
+        return (batch, height, width, rest, block, block), (0, 1, 4, 2, 5, 3)
+    return (batch, height, width, block, block, rest), (0, 1, 3, 2, 4, 5)
 
 
 def _infer(site: Site[DepthToSpace]) -> tuple[TensorType, ...]:
@@ -24,10 +39,8 @@ def _infer(site: Site[DepthToSpace]) -> tuple[TensorType, ...]:
 
 
 def _reference(site: Site[DepthToSpace], arrays: tuple[Array | None, ...]) -> tuple[Array, ...]:
-    batch, height, width, channels = site.input(0).shape
-    block = site.attrs.block
-    split = operand(arrays, 0).reshape(batch, height, width, block, block, channels // (block * block))
-    return (split.transpose(0, 1, 3, 2, 4, 5).reshape(site.outputs[0].shape),)
+    shape, order = split_axes(site)
+    return (operand(arrays, 0).reshape(shape).transpose(order).reshape(site.outputs[0].shape),)
 
 
 OP = Operator(

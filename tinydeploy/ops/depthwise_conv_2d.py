@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from tinydeploy.fixed_point import Rounding
 from tinydeploy.ir import Array, Attrs, TensorType
-from tinydeploy.ops.base import Constraint, Operator, Site
+from tinydeploy.ops.base import Constraint, Operator, Site, is_plain, only
 from tinydeploy.ops.convolution import (
-    dot_constraints,
     image_constraints,
     kernel_constraints,
     output_shape,
-    requantized,
-    windows,
 )
-from tinydeploy.ops.quantized import Activation, quant_of
-from tinydeploy.ops.window import Pair, padded, tap
+from tinydeploy.ops.dot import dot_constraints, dot_reference
+from tinydeploy.ops.float_windows import float_constraints, float_dot
+from tinydeploy.ops.quantized import Activation, is_quantized
+from tinydeploy.ops.sums import depthwise_sums
+from tinydeploy.ops.window import Pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +40,9 @@ def _infer(site: Site[DepthwiseConv2D]) -> tuple[TensorType, ...]:
 
 
 def _reference(site: Site[DepthwiseConv2D], arrays: tuple[Array | None, ...]) -> tuple[Array, ...]:
-    data, weights = arrays[0], arrays[1]
-    if data is None or weights is None:
-        raise ValueError("DepthwiseConv2D needs data and weights")
-    vertical, horizontal = windows(site)
-    zero_point = quant_of(site.input(0)).zero_point
-    image = padded(data, *site.attrs.padding, zero_point).astype(np.int64) - zero_point
-    image = np.repeat(image, multiplier_of(site), axis=3)
-    shape = site.outputs[0].shape
-    total = np.zeros(shape, np.int64)
-    for row in range(vertical.size):
-        for column in range(horizontal.size):
-            pixels = tap(image, vertical, horizontal, row, column, (shape[1], shape[2]))
-            total += pixels * weights[0, row, column].astype(np.int64)
-    return (requantized(site, total, site.attrs.activation, site.attrs.rounding),)
+    if is_plain(site):
+        return (float_dot(site, arrays, depthwise_sums),)
+    return (dot_reference(site, arrays, depthwise_sums),)
 
 
 def _macs(site: Site[DepthwiseConv2D]) -> int:
@@ -79,6 +66,7 @@ OP = Operator(
             lambda site: f"{site.input(1).shape[3]} from {site.input(0).shape[3]}",
             "repair the model",
         ),
-        *dot_constraints(channel_axis=3),
+        *only(is_plain, *float_constraints(channel_axis=3)),
+        *only(is_quantized, *dot_constraints(channel_axis=3)),
     ),
 )

@@ -5,22 +5,26 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from tinydeploy.fixed_point import Rounding
 from tinydeploy.ir import Array, Attrs, TensorType
-from tinydeploy.ops.base import Constraint, Operator, Site
-from tinydeploy.ops.convolution import dot_constraints, requantized
-from tinydeploy.ops.quantized import Activation, quant_of
+from tinydeploy.ops.base import Constraint, Operator, Site, is_plain, only
+from tinydeploy.ops.dot import dot_constraints, dot_reference
+from tinydeploy.ops.float_windows import float_constraints, float_dot
+from tinydeploy.ops.quantized import Activation, is_quantized
+from tinydeploy.ops.sums import dense_sums
 
 
 @dataclass(frozen=True, slots=True)
 class FullyConnected(Attrs):
-    """``keep_dims`` keeps the leading extents of the data; otherwise the output is [M, N]."""
+    """``keep_dims`` keeps the leading extents of the data; otherwise the output is [M, N].
+
+    ``asymmetric``: float data, before they meet integer weights, become steps with a zero point.
+    """
 
     activation: Activation = Activation.NONE
     keep_dims: bool = False
     rounding: Rounding = Rounding.TFLITE
+    asymmetric: bool = False
 
 
 def rows_of(site: Site[FullyConnected]) -> int:
@@ -35,14 +39,9 @@ def _infer(site: Site[FullyConnected]) -> tuple[TensorType, ...]:
 
 
 def _reference(site: Site[FullyConnected], arrays: tuple[Array | None, ...]) -> tuple[Array, ...]:
-    data, weights = arrays[0], arrays[1]
-    if data is None or weights is None:
-        raise ValueError("FullyConnected needs data and weights")
-    rows = data.reshape(rows_of(site), -1).astype(np.float64) - quant_of(site.input(0)).zero_point
-    # Sums of int8 products stay far below 2**53, so the float64 matrix product is exact.
-    accumulators = (rows @ weights.T.astype(np.float64)).astype(np.int64)
-    steps = requantized(site, accumulators, site.attrs.activation, site.attrs.rounding)
-    return (steps.reshape(site.outputs[0].shape),)
+    if is_plain(site):
+        return (float_dot(site, arrays, dense_sums),)
+    return (dot_reference(site, arrays, dense_sums).reshape(site.outputs[0].shape),)
 
 
 def _macs(site: Site[FullyConnected]) -> int:
@@ -71,6 +70,7 @@ OP = Operator(
             "repair the model",
             gate=True,
         ),
-        *dot_constraints(channel_axis=0),
+        *only(is_plain, *float_constraints(channel_axis=0)),
+        *only(is_quantized, *dot_constraints(channel_axis=0)),
     ),
 )

@@ -5,21 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from tinydeploy.fixed_point import Rounding
 from tinydeploy.ir import Array, Attrs, TensorType
-from tinydeploy.ops.base import Constraint, Operator, Site, operand
+from tinydeploy.ops.base import Constraint, Operator, Site, is_plain, only
 from tinydeploy.ops.convolution import (
-    dot_constraints,
     image_constraints,
     kernel_constraints,
     output_shape,
-    requantized,
-    windows,
 )
-from tinydeploy.ops.quantized import Activation, quant_of
-from tinydeploy.ops.window import Pair, padded, tap
+from tinydeploy.ops.dot import dot_constraints, dot_reference
+from tinydeploy.ops.float_windows import float_constraints, float_dot
+from tinydeploy.ops.quantized import Activation, is_quantized
+from tinydeploy.ops.sums import conv_sums
+from tinydeploy.ops.window import Pair
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,23 +40,9 @@ def _infer(site: Site[GroupedConv2D]) -> tuple[TensorType, ...]:
 
 
 def _reference(site: Site[GroupedConv2D], arrays: tuple[Array | None, ...]) -> tuple[Array, ...]:
-    weights = operand(arrays, 1).astype(np.float64)
-    vertical, horizontal = windows(site)
-    zero_point = quant_of(site.input(0)).zero_point
-    image = padded(operand(arrays, 0), *site.attrs.padding, zero_point).astype(np.float64) - zero_point
-    groups, depth = groups_of(site), site.input(1).shape[3]
-    _, height, width, channels = site.outputs[0].shape
-    each = channels // groups
-    # Sums of int8 products stay far below 2**53, so float64 matrix products are exact.
-    total = np.zeros((1, height, width, channels), np.float64)
-    for row in range(vertical.size):
-        for column in range(horizontal.size):
-            pixels = tap(image, vertical, horizontal, row, column, (height, width))
-            for group in range(groups):
-                part = slice(group * each, (group + 1) * each)
-                data = pixels[..., group * depth : (group + 1) * depth]
-                total[..., part] += data @ weights[part, row, column].T
-    return (requantized(site, total.astype(np.int64), site.attrs.activation, site.attrs.rounding),)
+    if is_plain(site):
+        return (float_dot(site, arrays, conv_sums),)
+    return (dot_reference(site, arrays, conv_sums),)
 
 
 def _macs(site: Site[GroupedConv2D]) -> int:
@@ -89,6 +73,7 @@ OP = Operator(
             "repair the model",
             gate=True,
         ),
-        *dot_constraints(channel_axis=0),
+        *only(is_plain, *float_constraints(channel_axis=0)),
+        *only(is_quantized, *dot_constraints(channel_axis=0)),
     ),
 )

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinydeploy.fixed_point import INT32_MAX, Int64, quantize_multiplier, rounding_shift_right
-from tinydeploy.ir import Attrs
-from tinydeploy.ops.base import Constraint, Operator, Site, no_macs
-from tinydeploy.ops.quantized import int8_activations, quant_of
+from tinydeploy.ir import Array, Attrs
+from tinydeploy.ops.base import Constraint, Operator, Site, no_macs, only
+from tinydeploy.ops.plain import FLOATS, by_kind, plain_reference, plain_types, widened
+from tinydeploy.ops.quantized import int8_activations, is_quantized, quant_of
 from tinydeploy.ops.unary import reference_of, same_infer
 
 INPUT_BITS = 7
@@ -66,20 +67,29 @@ def _steps(site: Site[HardSwish], centred: Int64) -> Int64:
     return rounding_shift_right(_toward_zero(gate * identity), -shift) + quant_of(site.outputs[0]).zero_point
 
 
+def _plain(_site: Site[HardSwish], data: tuple[Array, ...]) -> Array:
+    x = widened(data[0])
+    return np.asarray(x * np.clip(x / 6.0 + 0.5, 0.0, 1.0))
+
+
 OP = Operator(
     attrs=HardSwish,
     roles=("data",),
     doc="x * relu6(x + 3) / 6",
     infer=same_infer,
-    reference=reference_of(_steps),
+    reference=by_kind(reference_of(_steps), plain_reference(_plain)),
     macs=no_macs,
     constraints=(
-        int8_activations(0),
-        Constraint(
-            "the output's scale is at least 1/128 of the input's, the input's at most 4096",
-            lambda site: _factors(site)[0][1] <= 0 and _factors(site)[1][1] <= 20,
-            lambda site: f"{quant_of(site.input(0)).scale:g} and {quant_of(site.outputs[0]).scale:g}",
-            "calibrate both ranges on real data",
+        *only(
+            is_quantized,
+            int8_activations(0),
+            Constraint(
+                "the output's scale is at least 1/128 of the input's, the input's at most 4096",
+                lambda site: _factors(site)[0][1] <= 0 and _factors(site)[1][1] <= 20,
+                lambda site: f"{quant_of(site.input(0)).scale:g} and {quant_of(site.outputs[0]).scale:g}",
+                "calibrate both ranges on real data",
+            ),
         ),
+        *plain_types(FLOATS, 0),
     ),
 )

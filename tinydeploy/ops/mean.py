@@ -6,11 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tinydeploy.fixed_point import Int64, multiply_by_quantized_multiplier
-from tinydeploy.ir import Array, Attrs
-from tinydeploy.ops.base import Constraint, Operator, Site, no_macs, operand
+from tinydeploy.fixed_point import Int64, Rounding, quantize_multiplier, requantize
+from tinydeploy.ir import Array, Attrs, DType
+from tinydeploy.ops.base import Constraint, Operator, Site, no_macs, only, operand
 from tinydeploy.ops.binary import fits_32_bits
-from tinydeploy.ops.quantized import quant_of
+from tinydeploy.ops.blend import is_once
+from tinydeploy.ops.integers import truncated_quotient
+from tinydeploy.ops.plain import by_kind, plain_reference, widened
+from tinydeploy.ops.quantized import is_quantized, quant_of
 from tinydeploy.ops.reduction import elements_of, reduction_constraints, reduction_infer
 from tinydeploy.ops.requantize import factor_between
 
@@ -21,10 +24,14 @@ class Mean(Attrs):
 
     axes: tuple[int, ...]
     keep_dims: bool = False
+    rounding: Rounding = Rounding.TFLITE
 
 
 def factor_of(site: Site[Mean]) -> tuple[int, int]:
     """(multiplier, shift) from a sum of steps to output steps: TFLite divides the multiplier by the count."""
+    if is_once(site):
+        source, target = quant_of(site.input(0)), quant_of(site.outputs[0])
+        return quantize_multiplier(source.scale / (target.scale * elements_of(site)))
     multiplier, shift = factor_between(quant_of(site.input(0)), quant_of(site.outputs[0]))
     count = elements_of(site)
     bits = min(count.bit_length() - 1, 32, 31 + shift)
@@ -35,8 +42,17 @@ def _reference(site: Site[Mean], arrays: tuple[Array | None, ...]) -> tuple[Arra
     output = site.outputs[0]
     centred = operand(arrays, 0).astype(np.int64) - quant_of(site.input(0)).zero_point
     total: Int64 = np.asarray(centred.sum(axis=site.attrs.axes), np.int64)
-    steps = multiply_by_quantized_multiplier(total, *factor_of(site)) + quant_of(output).zero_point
+    steps = requantize(total, *factor_of(site), site.attrs.rounding) + quant_of(output).zero_point
     return (np.clip(steps, *output.dtype.limits).astype(output.dtype.numpy).reshape(output.shape),)
+
+
+def _plain(site: Site[Mean], data: tuple[Array, ...]) -> Array:
+    """Means of integers are cut towards zero."""
+    x, output = widened(data[0]), site.outputs[0]
+    if output.dtype is DType.FLOAT32:
+        return np.asarray(x.mean(axis=site.attrs.axes)).reshape(output.shape)
+    total = np.asarray(x.sum(axis=site.attrs.axes, dtype=np.int64)).reshape(output.shape)
+    return truncated_quotient(total, np.full(output.shape, elements_of(site), np.int64))
 
 
 OP = Operator(
@@ -44,15 +60,20 @@ OP = Operator(
     roles=("data",),
     doc="mean over any axes",
     infer=reduction_infer,
-    reference=_reference,
+    reference=by_kind(_reference, plain_reference(_plain)),
     macs=no_macs,
     constraints=(
         *reduction_constraints(),
-        Constraint(
-            "no sum, brought to the output's scale, leaves 32 bits",
-            lambda site: fits_32_bits(255 * elements_of(site), factor_of(site)[1]),
-            lambda site: f"{elements_of(site)} elements, output scale {quant_of(site.outputs[0]).scale:g}",
-            "calibrate the output's range on real data, or reduce in two steps",
+        *only(
+            is_quantized,
+            Constraint(
+                "no sum, brought to the output's scale, leaves 32 bits",
+                lambda site: fits_32_bits(255 * elements_of(site), factor_of(site)[1]),
+                lambda site: (
+                    f"{elements_of(site)} elements, output scale {quant_of(site.outputs[0]).scale:g}"
+                ),
+                "calibrate the output's range on real data, or reduce in two steps",
+            ),
         ),
     ),
 )

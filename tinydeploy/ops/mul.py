@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from tinydeploy.fixed_point import quantize_multiplier
-from tinydeploy.ir import Attrs
-from tinydeploy.ops.base import Constraint, Operator, Site, no_macs
+from tinydeploy.fixed_point import Rounding, quantize_multiplier
+from tinydeploy.ir import Array, Attrs
+from tinydeploy.ops.base import Constraint, Operator, Site, no_macs, only
 from tinydeploy.ops.binary import binary_constraints, broadcast_infer, fits_32_bits, reference_of
+from tinydeploy.ops.blend import Blend, blend, blend_reference, by_rounding, is_twice
 from tinydeploy.ops.formula import Element, Formula, Number, scaled
-from tinydeploy.ops.quantized import Activation, activation_limits, quant_of
-
-PEAK = 255 * 255
+from tinydeploy.ops.plain import activated, by_kind, plain_reference, widened
+from tinydeploy.ops.quantized import Activation, activation_limits, distance_from_zero, quant_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +20,18 @@ class Mul(Attrs):
     """Element by element; the shapes broadcast."""
 
     activation: Activation = Activation.NONE
+    rounding: Rounding = Rounding.TFLITE
 
 
 def factor_of(site: Site[Mul]) -> tuple[int, int]:
     """(multiplier, shift) from a product of steps to output steps."""
     a, b, output = (quant_of(type_).scale for type_ in (site.input(0), site.input(1), site.outputs[0]))
     return quantize_multiplier(a * b / output)
+
+
+def _peak(site: Site[Mul]) -> int:
+    """The largest product of steps, zero points subtracted."""
+    return math.prod(distance_from_zero(site.input(index)) for index in range(2))
 
 
 def formula(site: Site[Mul]) -> Formula:
@@ -35,20 +42,31 @@ def formula(site: Site[Mul]) -> Formula:
     return Formula((), scaled(a * b, "", factor_of(site)) + zero_point, low, high)
 
 
+def blend_of(site: Site[Mul]) -> Blend:
+    return blend(site, [(1.0, (0, 1))])
+
+
+def _plain(site: Site[Mul], data: tuple[Array, ...]) -> Array:
+    return activated(site.attrs.activation, widened(data[0]) * widened(data[1]))
+
+
 OP = Operator(
     attrs=Mul,
     roles=("a", "b"),
     doc="product of two tensors, element by element, shapes broadcast",
     infer=broadcast_infer,
-    reference=reference_of(formula),
+    reference=by_kind(by_rounding(reference_of(formula), blend_reference(blend_of)), plain_reference(_plain)),
     macs=no_macs,
     constraints=(
         *binary_constraints(),
-        Constraint(
-            "the output's scale is not so small that a product, brought to it, leaves 32 bits",
-            lambda site: fits_32_bits(PEAK, factor_of(site)[1]),
-            lambda site: f"output scale {quant_of(site.outputs[0]).scale:g}",
-            "calibrate the output's range on real data",
+        *only(
+            is_twice,
+            Constraint(
+                "the output's scale is not so small that a product, brought to it, leaves 32 bits",
+                lambda site: fits_32_bits(_peak(site), factor_of(site)[1]),
+                lambda site: f"output scale {quant_of(site.outputs[0]).scale:g}",
+                "calibrate the output's range on real data",
+            ),
         ),
     ),
 )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tinydeploy.ir import Array, Attrs
-from tinydeploy.ops.base import Operator, Site, no_macs, operand
-from tinydeploy.ops.quantized import same_quantization
+from tinydeploy.ops.base import Operator, Site, no_macs, only, operand
+from tinydeploy.ops.plain import EVERY
+from tinydeploy.ops.quantized import is_quantized, same_quantization
 from tinydeploy.ops.reduction import reduction_constraints, reduction_infer
 
 
@@ -30,5 +31,5 @@ OP = Operator(
     infer=reduction_infer,
     reference=_reference,
     macs=no_macs,
-    constraints=(*reduction_constraints(), same_quantization(0)),
+    constraints=(*reduction_constraints(EVERY), *only(is_quantized, same_quantization(0))),
 )

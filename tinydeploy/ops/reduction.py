@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Protocol
 
-from tinydeploy.ir import DType, TensorType
-from tinydeploy.ops.base import AnyConstraint, AnySite, Constraint
-from tinydeploy.ops.quantized import int8_activations
+import numpy as np
+
+from tinydeploy.ir import Array, DType, TensorType
+from tinydeploy.ops.base import AnyConstraint, AnySite, Constraint, only
+from tinydeploy.ops.plain import NUMBERS, plain_types
+from tinydeploy.ops.quantized import describe, int8_activations, is_quantized
 
 
 class ReductionAttrs(Protocol):
@@ -51,23 +55,44 @@ def axes_constraint() -> AnyConstraint:
     )
 
 
-def reduction_constraints() -> tuple[AnyConstraint, ...]:
-    """Limits of the reductions from int8 to int8."""
-    return (int8_activations(0), axes_constraint())
+def reduction_constraints(types: Sequence[DType] = NUMBERS) -> tuple[AnyConstraint, ...]:
+    """Limits of the reductions from int8 to int8, or of plain elements of one of ``types``."""
+    return (*only(is_quantized, int8_activations(0)), *plain_types(types, 0), axes_constraint())
 
 
 def index_constraints() -> tuple[AnyConstraint, ...]:
-    """Limits of the reductions from int8 to an index."""
+    """Limits of the reductions to an index: of int8 steps or plain numbers."""
     return (
         axes_constraint(),
+        *plain_types(NUMBERS, 0, same_output=False),
         Constraint(
-            "the input is int8, the result int32, and one axis is searched",
+            "the input is int8 where it is quantized, the result int32 or int64, and one axis is searched",
             lambda site: (
-                site.input(0).dtype is DType.INT8
-                and site.outputs[0].dtype is DType.INT32
+                (site.input(0).dtype is DType.INT8 or not is_quantized(site))
+                and site.attrs.index in (DType.INT32, DType.INT64)
                 and len(site.attrs.axes) == 1
             ),
-            lambda site: f"{site.input(0).dtype.value}, {site.outputs[0].dtype.value}, {site.attrs.axes}",
+            lambda site: f"{describe(site.input(0))}, {site.attrs.index.value}, {site.attrs.axes}",
             "convert the model with full int8 quantization and an int32 result",
         ),
+    )
+
+
+def found_index(site: AnySite, data: Array, best: Array) -> Array:
+    """The place along the searched axis of the elements that equal ``best``: the first, or the last."""
+    axis = site.attrs.axes[0]
+    equal = data == best
+    if not site.attrs.select_last:
+        return np.asarray(np.argmax(equal, axis=axis))
+    return np.asarray(data.shape[axis] - 1 - np.argmax(np.flip(equal, axis), axis=axis))
+
+
+def axis_constraint() -> AnyConstraint:
+    """The attribute ``axis`` is a dimension of the input, from 0 on."""
+    return Constraint(
+        "the axis is a dimension of the input",
+        lambda site: 0 <= site.attrs.axis < len(site.input(0).shape),
+        lambda site: f"{site.attrs.axis} of {list(site.input(0).shape)}",
+        "repair the model",
+        gate=True,
     )

@@ -6,12 +6,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tinydeploy.fixed_point import Int64, multiply_by_quantized_multiplier, quantize_multiplier
-from tinydeploy.ir import Attrs
-from tinydeploy.ops.base import Constraint, Operator, Site, no_macs
+from tinydeploy.fixed_point import quantize_multiplier
+from tinydeploy.ir import Array, Attrs
+from tinydeploy.ops.base import Constraint, Operator, Site, no_macs, only
 from tinydeploy.ops.binary import fits_32_bits
-from tinydeploy.ops.quantized import Activation, activation_limits, int8_activations, quant_of
-from tinydeploy.ops.unary import reference_of, same_infer
+from tinydeploy.ops.formula import Element, Formula, Number, scaled
+from tinydeploy.ops.plain import NUMBERS, activated, by_kind, plain_reference, plain_types
+from tinydeploy.ops.quantized import (
+    Activation,
+    activation_limits,
+    activations,
+    distance_from_zero,
+    is_quantized,
+    quant_of,
+)
+from tinydeploy.ops.unary import formula_reference, same_infer
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +37,15 @@ def _factor(site: Site[Relu]) -> tuple[int, int]:
         return quantize_multiplier(min(float(next(scales) / next(scales)), 2.0**40))
 
 
-def _steps(site: Site[Relu], centred: Int64) -> Int64:
-    low, high = activation_limits(site.attrs.activation, site.outputs[0])
-    steps = multiply_by_quantized_multiplier(centred, *_factor(site))
-    return np.clip(steps + quant_of(site.outputs[0]).zero_point, low, high)
+def formula(site: Site[Relu]) -> Formula:
+    centred = Element(0) - Number("zero_point", quant_of(site.input(0)).zero_point)
+    steps = scaled(centred, "", _factor(site))
+    total = steps + Number("output_zero_point", quant_of(site.outputs[0]).zero_point)
+    return Formula((), total, *activation_limits(site.attrs.activation, site.outputs[0]))
+
+
+def _plain(site: Site[Relu], data: tuple[Array, ...]) -> Array:
+    return activated(site.attrs.activation, data[0])
 
 
 OP = Operator(
@@ -39,23 +53,28 @@ OP = Operator(
     roles=("data",),
     doc="clamp to [0, inf), [0, 6], [-1, 1] or [0, 1]",
     infer=same_infer,
-    reference=reference_of(_steps),
+    reference=by_kind(formula_reference(formula), plain_reference(_plain)),
     macs=no_macs,
     constraints=(
-        int8_activations(0),
-        Constraint(
-            "the output's scale is not so small that an element, brought to it, leaves 32 bits",
-            lambda site: fits_32_bits(255, _factor(site)[1]),
-            lambda site: f"output scale {quant_of(site.outputs[0]).scale:g}",
-            "calibrate the output's range on real data",
-        ),
-        Constraint(
-            "RELU6 has the same scale and zero point at input and output",
-            lambda site: (
-                site.attrs.activation is not Activation.RELU6 or site.input(0).quant == site.outputs[0].quant
+        *only(
+            is_quantized,
+            activations(0),
+            Constraint(
+                "the output's scale is not so small that an element, brought to it, leaves 32 bits",
+                lambda site: fits_32_bits(distance_from_zero(site.input(0)), _factor(site)[1]),
+                lambda site: f"output scale {quant_of(site.outputs[0]).scale:g}",
+                "calibrate the output's range on real data",
             ),
-            lambda site: f"{site.input(0).quant} and {site.outputs[0].quant}",
-            "convert the model again: TensorFlow Lite Micro would not bring the output to its scale",
+            Constraint(
+                "RELU6 has the same scale and zero point at input and output",
+                lambda site: (
+                    site.attrs.activation is not Activation.RELU6
+                    or site.input(0).quant == site.outputs[0].quant
+                ),
+                lambda site: f"{site.input(0).quant} and {site.outputs[0].quant}",
+                "convert the model again: TensorFlow Lite Micro would not bring the output to its scale",
+            ),
         ),
+        *plain_types(NUMBERS, 0),
     ),
 )

@@ -11,7 +11,7 @@ import numpy as np
 from tinydeploy.fixed_point import Int64
 from tinydeploy.ir import Array, Attrs, TensorType
 from tinydeploy.ops.base import Constraint, Operator, Site, no_macs, operand
-from tinydeploy.ops.movement import movable, size_constraint
+from tinydeploy.ops.movable import movable, size_constraint
 from tinydeploy.ops.quantized import describe, is_int8
 from tinydeploy.ops.window import Pair
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tinydeploy.ir import Array, Attrs, TensorType
 from tinydeploy.ops.base import Constraint, Operator, Site, no_macs, operand
-from tinydeploy.ops.movement import movable
+from tinydeploy.ops.movable import movable
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tinydeploy.ir import Array, Attrs, TensorType
 from tinydeploy.ops.base import Constraint, Operator, Site, no_macs, operand
-from tinydeploy.ops.movement import movable, size_constraint
+from tinydeploy.ops.movable import movable, size_constraint
 from tinydeploy.ops.window import Pair
 
 
@@ -17,13 +17,14 @@ from tinydeploy.ops.window import Pair
 class SpaceToBatch(Attrs):
     """Image ``place * batch + n`` of the output holds the pixels at ``place`` in the blocks of image n.
 
-    ``block`` has one extent per spatial axis (1 or 2), ``padding`` (before, after) for each; ``value`` is the
-    step that the padding holds: the zero point, as in LiteRT (TensorFlow Lite Micro never sets it).
+    ``block`` has one extent per spatial axis (1 or 2), ``padding`` (before, after) for each; ``value`` is what
+    the padding holds: the zero point where the data is quantized, as in LiteRT (TensorFlow Lite Micro never
+    sets it).
     """
 
     block: tuple[int, ...]
     padding: tuple[Pair, ...]
-    value: int = 0
+    value: int | float = 0
 
 
 def _infer(site: Site[SpaceToBatch]) -> tuple[TensorType, ...]:

@@ -9,6 +9,7 @@ import numpy as np
 from tinydeploy.fixed_point import Int64
 from tinydeploy.ir import Array, TensorType
 from tinydeploy.ops.base import AnySite, operand
+from tinydeploy.ops.formula import Formula, evaluate
 from tinydeploy.ops.quantized import quant_of
 
 StepsOf = Callable[[AnySite, Int64], Int64]
@@ -29,6 +30,15 @@ def reference_of(steps_of: StepsOf) -> Reference:
         output = site.outputs[0]
         centred = operand(arrays, 0).astype(np.int64) - quant_of(site.input(0)).zero_point
         return (np.clip(steps_of(site, centred), *output.dtype.limits).astype(output.dtype.numpy),)
+
+    return reference
+
+
+def formula_reference(formula_of: Callable[[AnySite], Formula]) -> Reference:
+    """The reference that evaluates a formula of one operand."""
+
+    def reference(site: AnySite, arrays: tuple[Array | None, ...]) -> tuple[Array, ...]:
+        return (evaluate(formula_of(site), (operand(arrays, 0),)).astype(site.outputs[0].dtype.numpy),)
 
     return reference
 

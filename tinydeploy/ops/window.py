@@ -43,7 +43,7 @@ def same_padding(length: int, size: int, stride: int, dilation: int) -> Pair:
     return total // 2, total - total // 2
 
 
-def padded(image: Array, rows: Pair, columns: Pair, value: int) -> Array:
+def padded(image: Array, rows: Pair, columns: Pair, value: float) -> Array:
     """An NHWC image with a border of ``value``."""
     return np.pad(image, ((0, 0), rows, columns, (0, 0)), constant_values=value)
 

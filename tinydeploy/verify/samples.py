@@ -73,7 +73,7 @@ def load_inputs(path: Path, ports: Sequence[InputPort], *, real: bool = False) -
     with the batch of 1 left out. With ``real`` float arrays are quantized with the input's scale. Raises
     TinyDeployError that names the file, the array, what was got and what is allowed.
     """
-    arrays = _read(path)
+    arrays = read_arrays(path)
     columns = [_column(path, arrays, port, index, real=real) for index, port in enumerate(ports)]
     counts = {len(column) for column in columns}
     if len(counts) > 1:
@@ -82,7 +82,8 @@ def load_inputs(path: Path, ports: Sequence[InputPort], *, real: bool = False) -
     return list(zip(*columns, strict=True))
 
 
-def _read(path: Path) -> dict[str, Array]:
+def read_arrays(path: Path) -> dict[str, Array]:
+    """The arrays of an .npz file by name, or of an .npy file as ``in0``. Raises TinyDeployError."""
     try:
         with path.open("rb") as stream:
             loaded = np.load(stream, allow_pickle=False)

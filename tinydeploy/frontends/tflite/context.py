@@ -6,25 +6,35 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tinydeploy.errors import Gap, ModelError
-from tinydeploy.frontends.tflite.model import Model, Operation, Tensor, short
+from tinydeploy.frontends.tflite.model import Operation, Tensor, made, short
 from tinydeploy.frontends.tflite.validate import REPAIR
-from tinydeploy.ir import Attrs
+from tinydeploy.ir import Array, Attrs, TensorType
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """An operator in our terms: attributes, the tensors that are its inputs, and which output it makes."""
+    """An operator in our terms: attributes and the tensors that are its inputs.
+
+    It makes the operator's output ``output``, or, where ``makes`` is given, those tensors, in the order of
+    its own outputs. ``updates`` are pairs of a variable tensor and the tensor that is its value from the next
+    run on.
+    """
 
     attrs: Attrs
     inputs: tuple[int | None, ...]
     output: int = 0
+    makes: tuple[int, ...] = ()
+    updates: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(slots=True)
 class Context:
-    """One operator while it is imported; collects what is not supported about it."""
+    """One operator while it is imported; collects what is not supported about it.
 
-    model: Model
+    ``tensors`` are those of the subgraph, followed by what rules have added.
+    """
+
+    tensors: list[Tensor]
     operation: Operation
     where: str
     gaps: list[Gap] = field(default_factory=list)
@@ -33,7 +43,7 @@ class Context:
     def name(self) -> str:
         """The first output's name, which is what converters make of the layer's name."""
         operation = self.operation
-        first = self.model.tensors[operation.outputs[0]].name if operation.outputs else ""
+        first = self.tensors[operation.outputs[0]].name if operation.outputs else ""
         return first or f"{operation.op}#{operation.index}"
 
     def refuse(self, reason: str, remedy: str) -> None:
@@ -58,17 +68,35 @@ class Context:
 
     def input(self, position: int) -> Tensor:
         """The tensor of an input that ``operands`` has shown to be there."""
-        index = self.operation.inputs[position]
-        if index is None:
+        tensor = self.optional(position)
+        if tensor is None:
             raise ValueError(f"input {position} was not asked for with operands()")
-        return self.model.tensors[index]
+        return tensor
+
+    def optional(self, position: int) -> Tensor | None:
+        """The tensor of an input; None where it is absent."""
+        inputs = self.operation.inputs
+        index = inputs[position] if position < len(inputs) else None
+        return None if index is None else self.tensors[index]
 
     @property
     def output(self) -> Tensor:
         return self.output_at(0)
 
     def output_at(self, position: int) -> Tensor:
-        return self.model.tensors[self.operation.outputs[position]]
+        return self.tensors[self.operation.outputs[position]]
+
+    def between(self, type_: TensorType, tag: str) -> int:
+        """A new tensor for a value between two of the rule's own nodes; the result is its index."""
+        return self._add(made(len(self.tensors), f"{self.name}/{tag}", type_))
+
+    def literal(self, type_: TensorType, array: Array, tag: str) -> int:
+        """A new constant that the rule has computed; the result is its index."""
+        return self._add(made(len(self.tensors), f"{self.name}/{tag}", type_, array))
+
+    def _add(self, tensor: Tensor) -> int:
+        self.tensors.append(tensor)
+        return tensor.index
 
     def options(self, kind: int, table: type[Any]) -> Any:
         """The options read as ``table``; None where the file has none. Raises ModelError for another kind."""

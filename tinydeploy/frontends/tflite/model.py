@@ -11,7 +11,7 @@ import tflite
 
 from tinydeploy.errors import ModelError
 from tinydeploy.frontends.tflite.validate import REPAIR, validate
-from tinydeploy.ir import Array, DType, Quant
+from tinydeploy.ir import Array, DType, Quant, TensorType
 
 MAX_RANK = 8
 MAX_TENSOR_BYTES = 1 << 31
@@ -45,7 +45,8 @@ class Tensor:
     """One tensor; ``dtype`` is None where we have no such element type, ``type_name`` is the file's word.
 
     ``dynamic`` lists the axes whose extent is known at run time only, the batch aside. ``data`` is what a
-    constant holds. ``custom_quantization`` and ``sparse`` say that the meaning of the data is not here.
+    constant holds; INT4 lies packed in it, or is ``unpacked``. ``custom_quantization`` and ``sparse`` say
+    that the meaning of the data is not here. ``unsigned`` ones were uint8 in the file.
     """
 
     index: int
@@ -59,6 +60,8 @@ class Tensor:
     variable: bool
     sparse: bool
     custom_quantization: bool
+    unpacked: bool = False
+    unsigned: bool = False
 
     @property
     def label(self) -> str:
@@ -68,7 +71,7 @@ class Tensor:
         """The data of a constant of a known element type; INT4 unpacked."""
         if self.data is None or self.dtype is None:
             raise ValueError(f"{self.label} is not a constant")
-        if self.dtype is DType.INT4:
+        if self.dtype is DType.INT4 and not self.unpacked:
             packed = np.frombuffer(self.data, np.uint8)
             halves = np.stack([packed & 15, packed >> 4], axis=1).reshape(-1)[: math.prod(self.shape)]
             return ((halves.astype(np.int8) ^ 8) - 8).astype(np.int8).reshape(self.shape)
@@ -76,30 +79,66 @@ class Tensor:
         return little.astype(self.dtype.numpy, copy=False).reshape(self.shape)
 
 
+def made(index: int, name: str, type_: TensorType, array: Array | None = None) -> Tensor:
+    """A tensor that is not in the file; with ``array`` a constant."""
+    return Tensor(
+        index=index,
+        name=name,
+        dtype=type_.dtype,
+        type_name=type_.dtype.value,
+        shape=type_.shape,
+        dynamic=(),
+        quant=type_.quant,
+        data=None if array is None else memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8)),
+        variable=False,
+        sparse=False,
+        custom_quantization=False,
+        unpacked=True,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One operator of the file; ``inputs`` holds None for an absent optional input.
 
-    ``options`` is the union's table, to be read as the kind that ``options_kind`` says.
+    ``options`` is the union's table, to be read as the kind that ``options_kind`` says. ``intermediates`` are
+    tensors that hold no data: their quantization says how the operator computes inside.
     """
 
     index: int
     op: str
     inputs: tuple[int | None, ...]
     outputs: tuple[int, ...]
+    intermediates: tuple[int, ...]
     options: Any
     options_kind: int
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
-    """The first subgraph of a file, and the names of the others."""
+class Subgraph:
+    """One graph of a file; its operators name its own tensors."""
 
+    name: str
     tensors: tuple[Tensor, ...]
     operations: tuple[Operation, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    others: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A name under which a file offers one of its subgraphs."""
+
+    name: str
+    subgraph: int
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Everything that a file holds; its first subgraph is the one that runs where nothing else is asked."""
+
+    subgraphs: tuple[Subgraph, ...]
+    signatures: tuple[Signature, ...]
 
 
 def short(name: str) -> str:
@@ -119,6 +158,7 @@ class _Reader:
         self._where = where
         self._root = tflite.Model.GetRootAs(data, 0)
         self._constant_bytes = 64 * len(data) + (1 << 20)
+        self._used_bytes = 0
 
     def model(self) -> Model:
         root = self._root
@@ -126,9 +166,14 @@ class _Reader:
             raise self._fault("", f"version {root.Version()} of the schema; only 3 is known")
         if root.SubgraphsLength() == 0:
             raise self._fault("", "it holds no subgraph")
-        graph = root.Subgraphs(0)
-        tensors = tuple(self._tensor(index, graph.Tensors(index)) for index in range(graph.TensorsLength()))
         codes = [_operator_name(root.OperatorCodes(index)) for index in range(root.OperatorCodesLength())]
+        subgraphs = tuple(
+            self._subgraph(root.Subgraphs(index), index, codes) for index in range(root.SubgraphsLength())
+        )
+        return Model(subgraphs, self._signatures(len(subgraphs)))
+
+    def _subgraph(self, graph: Any, number: int, codes: list[str]) -> Subgraph:
+        tensors = tuple(self._tensor(index, graph.Tensors(index)) for index in range(graph.TensorsLength()))
         operations = tuple(
             self._operation(index, graph.Operators(index), codes, len(tensors))
             for index in range(graph.OperatorsLength())
@@ -136,17 +181,26 @@ class _Reader:
         self._check_constant_use(tensors, operations)
         inputs = self._indices(_list(graph.InputsAsNumpy()), len(tensors), "the model's inputs")
         outputs = self._indices(_list(graph.OutputsAsNumpy()), len(tensors), "the model's outputs")
-        others = [
-            _text(root.Subgraphs(index).Name()) or f"subgraph {index}"
-            for index in range(1, root.SubgraphsLength())
-        ]
-        return Model(
+        return Subgraph(
+            text_of(graph.Name()) or f"subgraph {number}",
             tensors,
             operations,
             tuple(index for index in inputs if index is not None),
             tuple(index for index in outputs if index is not None),
-            tuple(others),
         )
+
+    def _signatures(self, subgraphs: int) -> tuple[Signature, ...]:
+        found: list[Signature] = []
+        for index in range(self._root.SignatureDefsLength()):
+            signature = self._root.SignatureDefs(index)
+            name, subgraph = text_of(signature.SignatureKey()), int(signature.SubgraphIndex())
+            if subgraph >= subgraphs:
+                raise self._fault(
+                    f"signature {short(name)}",
+                    f"subgraph {subgraph} does not exist; there are {subgraphs} subgraphs",
+                )
+            found.append(Signature(name, subgraph))
+        return tuple(found)
 
     def _fault(self, place: str, what: str) -> ModelError:
         return ModelError(what, where=": ".join(filter(None, (self._where, place))), fix=REPAIR)
@@ -167,17 +221,19 @@ class _Reader:
         place = f"operator {index} ({codes[code]})"
         inputs = self._indices(_list(operator.InputsAsNumpy()), tensors, place, optional=True)
         outputs = self._indices(_list(operator.OutputsAsNumpy()), tensors, place)
+        intermediates = self._indices(_list(operator.IntermediatesAsNumpy()), tensors, place)
         return Operation(
             index,
             codes[code],
             inputs,
             tuple(output for output in outputs if output is not None),
+            tuple(tensor for tensor in intermediates if tensor is not None),
             operator.BuiltinOptions(),
             operator.BuiltinOptionsType(),
         )
 
     def _tensor(self, index: int, tensor: Any) -> Tensor:
-        name = _text(tensor.Name())
+        name = text_of(tensor.Name())
         place = f"tensor {index} {short(name)}"
         number = tensor.Type()
         if number not in _TYPE_NAMES:
@@ -275,10 +331,13 @@ class _Reader:
     def _check_constant_use(self, tensors: tuple[Tensor, ...], operations: tuple[Operation, ...]) -> None:
         """Each use of a constant costs its size; a file that is small must not ask for much."""
         sizes = [0 if tensor.data is None else len(tensor.data) for tensor in tensors]
-        used = sum(sizes[index] for op in operations for index in op.inputs if index is not None)
-        if used + sum(sizes) > self._constant_bytes:
+        self._used_bytes += sum(sizes[index] for op in operations for index in op.inputs if index is not None)
+        self._used_bytes += sum(sizes)
+        if self._used_bytes > self._constant_bytes:
             raise self._fault(
-                "", f"its operators read {used} bytes of constants, too many for {len(self._data)} bytes"
+                "",
+                f"its operators read {self._used_bytes} bytes of constants, "
+                f"too many for {len(self._data)} bytes",
             )
 
 
@@ -286,11 +345,11 @@ def _operator_name(code: Any) -> str:
     # Codes below 127 were stored in a byte once; newer files use both fields.
     number = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
     if number == tflite.BuiltinOperator.CUSTOM:
-        return f"CUSTOM {short(_text(code.CustomCode()))}"
+        return f"CUSTOM {short(text_of(code.CustomCode()))}"
     return _OPERATOR_NAMES.get(number, f"operator code {number}")
 
 
-def _text(raw: bytes | None) -> str:
+def text_of(raw: bytes | None) -> str:
     name = (raw or b"")[: 4 * MAX_NAME].decode("utf-8", errors="replace")
     return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 3]}..."
 

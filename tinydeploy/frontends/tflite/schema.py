@@ -77,6 +77,7 @@ OPTIONS: tuple[tuple[int, Table], ...] = (
     (1, _table("Conv2DOptions", {0: _BYTE, 1: _INT, 2: _INT, 3: _BYTE, 4: _INT, 5: _INT, 6: _BYTE})),
     (2, _table("DepthwiseConv2DOptions", {0: _BYTE, 1: _INT, 2: _INT, 3: _INT, 4: _BYTE, 5: _INT, 6: _INT})),
     (5, _table("Pool2DOptions", {0: _BYTE, 1: _INT, 2: _INT, 3: _INT, 4: _INT, 5: _BYTE})),
+    (6, _table("SVDFOptions", {0: _INT, 1: _BYTE, 2: _BYTE})),
     (8, _table("FullyConnectedOptions", {0: _BYTE, 1: _BYTE, 2: _BYTE, 3: _BYTE, 4: _BYTE})),
     (9, _table("SoftmaxOptions", {0: _INT})),
     (10, _table("ConcatenationOptions", {0: _INT, 1: _BYTE})),
@@ -88,15 +89,28 @@ OPTIONS: tuple[tuple[int, Table], ...] = (
     (23, _table("GatherOptions", {0: _INT, 1: _INT})),
     (27, _table("ReducerOptions", {0: _BYTE})),
     (28, _table("SubOptions", {0: _BYTE, 1: _BYTE})),
+    (29, _table("DivOptions", {0: _BYTE})),
     (32, _table("StridedSliceOptions", {0: _INT, 1: _INT, 2: _INT, 3: _INT, 4: _INT, 5: _BYTE})),
+    (37, _table("CastOptions", {0: _BYTE, 1: _BYTE})),
     (40, _table("ArgMaxOptions", {0: _BYTE})),
     (49, _table("TransposeConvOptions", {0: _BYTE, 1: _INT, 2: _INT, 3: _BYTE, 4: _BYTE})),
     (57, _table("ArgMinOptions", {0: _BYTE})),
+    (59, _table("PackOptions", {0: _INT, 1: _INT})),
+    (64, _table("UnpackOptions", {0: _INT, 1: _INT})),
+    (
+        71,
+        _table(
+            "UnidirectionalSequenceLSTMOptions", {0: _BYTE, 1: _INT, 2: _INT, 3: _BYTE, 4: _BYTE, 5: _BYTE}
+        ),
+    ),
     (74, _table("ResizeNearestNeighborOptions", {0: _BYTE, 1: _BYTE})),
     (75, _table("LeakyReluOptions", {0: _INT})),
     (77, _table("MirrorPadOptions", {0: _BYTE})),
     (94, _table("DepthToSpaceOptions", {0: _INT})),
     (101, _table("BatchMatMulOptions", {0: _BYTE, 1: _BYTE, 2: _BYTE})),
+    (103, _table("CallOnceOptions", {0: _INT})),
+    (111, _table("VarHandleOptions", {0: String(), 1: String()})),
+    (116, _table("GeluOptions", {0: _BYTE})),
 )
 
 # Only whether these are there is asked.
@@ -125,14 +139,22 @@ _TENSOR = _table(
 
 _OPERATOR = _table(
     "Operator",
-    {0: _INT, 1: _INTS, 2: _INTS, 3: _BYTE, 4: Union(3, OPTIONS)},
+    {0: _INT, 1: _INTS, 2: _INTS, 3: _BYTE, 4: Union(3, OPTIONS), 8: _INTS},
 )
 
 _SUBGRAPH = _table("SubGraph", {0: Tables(_TENSOR), 1: _INTS, 2: _INTS, 3: Tables(_OPERATOR), 4: String()})
 
 _BUFFER = _table("Buffer", {0: Vector(1, bulk=True), 1: _LONG, 2: _LONG})
 
+_SIGNATURE = _table("SignatureDef", {2: String(), 4: _INT})
+
 MODEL = _table(
     "Model",
-    {0: _INT, 1: Tables(_OPERATOR_CODE), 2: Tables(_SUBGRAPH), 4: Tables(_BUFFER)},
+    {
+        0: _INT,
+        1: Tables(_OPERATOR_CODE),
+        2: Tables(_SUBGRAPH),
+        4: Tables(_BUFFER),
+        7: Tables(_SIGNATURE),
+    },
 )

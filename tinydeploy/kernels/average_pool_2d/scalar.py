@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tinydeploy.kernels.base import Banded, Instance, Kernel, Knobs, Params, Schedule
-from tinydeploy.kernels.image import image_access, image_result, shape_text, spans, window_text
+from tinydeploy.kernels.image import image_access, image_result, shape_text, spans, steps_ctype, window_text
 from tinydeploy.ops import AnySite
 from tinydeploy.ops.average_pool_2d import AveragePool2D
+from tinydeploy.ops.blend import is_twice
 from tinydeploy.ops.pooling import windows
-from tinydeploy.ops.quantized import activation_limits
+from tinydeploy.ops.quantized import activation_limits, is_activation
 
 INSTRUCTIONS_PER_TAP = 4
 INSTRUCTIONS_PER_OUTPUT = 20
@@ -33,6 +34,9 @@ class PoolParams(Params):
     high: int
     spans: tuple[tuple[int, int, bool], ...]
     dilation_x: int = 1
+    ctype: str = "int8_t"
+    ties_up: bool = False
+
 
 
 def _make(site: AnySite, _knobs: Knobs) -> Kernel:
@@ -55,6 +59,8 @@ def _make(site: AnySite, _knobs: Knobs) -> Kernel:
         low=low,
         high=high,
         spans=spans(horizontal, width, site.outputs[0].shape[2]),
+        ctype=steps_ctype(site.outputs[0]),
+        ties_up=site.attrs.ties_up,
     )
     taps = vertical.size * horizontal.size
     return Kernel(
@@ -77,7 +83,7 @@ SCHEDULE = Schedule(
     name="average_pool_2d/scalar",
     op=AveragePool2D,
     doc="plain C; one division per output",
-    applies=lambda _site, _target: True,
+    applies=lambda site, _target: is_activation(site.outputs[0]) and is_twice(site),
     knobs=lambda _site, _target: (Banded(1),),
     make=_make,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tinydeploy.fixed_point import Rounding, reduced_multiplier
 from tinydeploy.kernels.base import Banded, Instance, Kernel, Knobs, Params, Scalar, Schedule
 from tinydeploy.kernels.nest import (
     Loop,
@@ -13,9 +14,10 @@ from tinydeploy.kernels.nest import (
     whole_access,
     whole_result,
 )
+from tinydeploy.kernels.requantize import single_requantizer
 from tinydeploy.ops import AnySite
-from tinydeploy.ops.batch_mat_mul import BatchMatMul, factor_of, matrices
-from tinydeploy.ops.quantized import quant_of
+from tinydeploy.ops.batch_mat_mul import BatchMatMul, factor_of, is_wide, matrices
+from tinydeploy.ops.quantized import is_activation, quant_of
 
 INSTRUCTIONS_PER_MAC = 6
 INSTRUCTIONS_PER_OUTPUT = 30
@@ -33,10 +35,12 @@ class MatMulParams(Params):
     a_step: int
     b_column: int
     b_step: int
-    shifts_left: bool
+    function: str
+    wide: bool = False
 
 
-def _batches(site: AnySite) -> tuple[Loop, ...]:
+def batches(site: AnySite) -> tuple[Loop, ...]:
+    """The walk over the leading axes: one stride per operand."""
     shape = site.outputs[0].shape
     strides = []
     for index in range(2):
@@ -47,12 +51,24 @@ def _batches(site: AnySite) -> tuple[Loop, ...]:
     return merged(Loop(extent, walk) for extent, walk in pairs)
 
 
+def _wide_function(rounding: Rounding, multiplier: int) -> tuple[str, int]:
+    """The C function of 64-bit sums, and the multiplier as it takes it."""
+    if rounding is Rounding.HALF_EVEN:
+        return "td_requantize_wide_half_even", multiplier
+    return "td_requantize_wide", int(reduced_multiplier(multiplier))
+
+
 def _make(site: AnySite, _knobs: Knobs) -> Kernel:
     rows, depth, columns = matrices(site)
     attrs: BatchMatMul = site.attrs
     multiplier, shift = factor_of(site)
+    wide = is_wide(site)
+    if wide:
+        function, multiplier = _wide_function(attrs.rounding, multiplier)
+    else:
+        function, shift = single_requantizer(attrs.rounding, multiplier, shift, 255 * 255 * depth)
     params = MatMulParams(
-        batches=_batches(site),
+        batches=batches(site),
         rows=rows,
         depth=depth,
         columns=columns,
@@ -60,7 +76,8 @@ def _make(site: AnySite, _knobs: Knobs) -> Kernel:
         a_step=rows if attrs.transpose_a else 1,
         b_column=depth if attrs.transpose_b else 1,
         b_step=1 if attrs.transpose_b else columns,
-        shifts_left=shift > 0,
+        function=function,
+        wide=wide,
     )
     outputs = site.outputs[0].elements
     return Kernel(
@@ -88,7 +105,7 @@ SCHEDULE = Schedule(
     name="batch_mat_mul/scalar",
     op=BatchMatMul,
     doc="plain C; one dot product per output",
-    applies=lambda _site, _target: True,
+    applies=lambda site, _target: is_activation(site.outputs[0]),
     knobs=lambda _site, _target: (Banded(1),),
     make=_make,
 )

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from tinydeploy.kernels.base import Schedule
+from tinydeploy.fixed_point import Rounding
+from tinydeploy.kernels.base import Kernel, Knobs, Schedule
 from tinydeploy.kernels.edge.params import edge_kernel, knobs_of
+from tinydeploy.ops import AnySite
 from tinydeploy.ops.quantize import Quantize
-from tinydeploy.ops.quantized import quant_of
+
+
+def _make(site: AnySite, knobs: Knobs) -> Kernel:
+    once = site.attrs.rounding is Rounding.HALF_EVEN
+    function = "td_quantize_half_even" if once else "td_quantize"
+    return edge_kernel(site, knobs, SCHEDULE.name, site.outputs[0], function, 40)
+
 
 SCHEDULE = Schedule(
     name="edge/quantize",
@@ -13,6 +21,6 @@ SCHEDULE = Schedule(
     doc="plain C; one float division per element",
     applies=lambda _site, _target: True,
     knobs=knobs_of,
-    make=lambda site, knobs: edge_kernel(site, knobs, "edge/quantize", quant_of(site.outputs[0]), 40),
+    make=_make,
     headers=("td_quantize.h", "td_rows.h"),
 )

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from tinydeploy.ir import Attrs, TensorType
 from tinydeploy.kernels.base import Access, Banded, Instance, Kernel, Knobs, Params, Result, Schedule
 from tinydeploy.kernels.elementwise.c_text import c_text, numbers_of
+from tinydeploy.kernels.image import steps_ctype
 from tinydeploy.kernels.nest import Loop, broadcast_strides, lines_of, merged, shape_text
 from tinydeploy.kernels.targets import Target
 from tinydeploy.ops import AnySite, add, maximum, minimum, mul, prelu, sub
+from tinydeploy.ops.blend import is_twice
 from tinydeploy.ops.formula import Chosen, Formula
 
 FORMULAS: dict[type[Attrs], Callable[[AnySite], Formula]] = {
@@ -36,9 +38,10 @@ class BinaryParams(Params):
     clamps: bool
     low: int
     high: int
+    ctype: str = "int8_t"
 
 
-def _access(type_: TensorType, rows: int) -> Access:
+def operand_access(type_: TensorType, rows: int) -> Access:
     """The operand's lines, or all of it for every line where it has only one."""
     lines = type_.shape[-3] if len(type_.shape) >= 3 else 1
     if rows > 1 and lines == 1:
@@ -71,6 +74,7 @@ def _make(site: AnySite, knobs: Knobs) -> Kernel:
         clamps=not isinstance(formula.result, Chosen),
         low=formula.low,
         high=formula.high,
+        ctype=steps_ctype(output),
     )
     scalars = numbers_of(formula)
     work = INSTRUCTIONS_PER_REQUANTIZATION * sum(scalar.role.endswith("shift") for scalar in scalars)
@@ -80,7 +84,7 @@ def _make(site: AnySite, knobs: Knobs) -> Kernel:
         band=band,
         flat=True,
         operands=(0, 1),
-        accesses=tuple(_access(site.input(index), rows) for index in range(2)),
+        accesses=tuple(operand_access(site.input(index), rows) for index in range(2)),
         result=Result(rows, output.bytes // rows),
         constants=(),
         scalars=scalars,
@@ -93,7 +97,7 @@ SCHEDULE = Schedule(
     name="elementwise/binary",
     op=tuple(FORMULAS),
     doc="plain C; the operator's formula in a loop nest",
-    applies=lambda _site, _target: True,
+    applies=lambda site, _target: is_twice(site),
     knobs=_knobs,
     make=_make,
 )

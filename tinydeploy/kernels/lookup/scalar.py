@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from tinydeploy.ir import Array, DType
 from tinydeploy.kernels.base import (
     Access,
     Banded,
@@ -23,17 +26,40 @@ from tinydeploy.ops import OPS, AnySite
 from tinydeploy.ops.hard_swish import HardSwish
 from tinydeploy.ops.leaky_relu import LeakyRelu
 from tinydeploy.ops.logistic import Logistic
+from tinydeploy.ops.lookup import Lookup
+from tinydeploy.ops.quantized import is_quantized
 from tinydeploy.ops.relu import Relu
 from tinydeploy.ops.requantize import Requantize
 from tinydeploy.ops.tanh import Tanh
-from tinydeploy.ops.unary import table_of
 
 INSTRUCTIONS_PER_OUTPUT = 5
 
 
 @dataclass(frozen=True, slots=True)
 class LookupParams(Params):
+    """The table holds results of ``result`` from the input ``first`` on, that of the lowest ``source``."""
+
     elements: int
+    source: str = "int8_t"
+    result: str = "int8_t"
+    first: int = -128
+
+
+_C_TYPES = {DType.INT8: CType.INT8, DType.UINT8: CType.UINT8, DType.INT16: CType.INT16, DType.INT32: CType.INT32}
+
+
+def _table(site: AnySite) -> Array:
+    """The result of every input, from the lowest on."""
+    source = site.input(0).dtype
+    low, high = source.limits
+    inputs = np.arange(low, high + 1).astype(source.numpy)
+    (table,) = OPS[type(site.attrs).__name__].reference(site, (inputs, *site.constants[1:]))
+    return table
+
+
+def _applies(site: AnySite, _target: Target) -> bool:
+    quantized = is_quantized(site) or isinstance(site.attrs, Lookup)
+    return quantized and site.input(0).dtype.bits == 8 and site.outputs[0].dtype in _C_TYPES
 
 
 def _knobs(site: AnySite, _target: Target) -> tuple[Knobs, ...]:
@@ -44,17 +70,19 @@ def _knobs(site: AnySite, _target: Target) -> tuple[Knobs, ...]:
 def _make(site: AnySite, knobs: Knobs) -> Kernel:
     band = knobs.band if isinstance(knobs, Banded) else 1
     rows, output = lines_of(site), site.outputs[0]
-    row_bytes = output.bytes // rows
-    name = type(site.attrs).__name__
+    source, result = _C_TYPES[site.input(0).dtype], _C_TYPES[output.dtype]
+    params = LookupParams(
+        band * output.elements // rows, source.value, result.value, site.input(0).dtype.limits[0]
+    )
     return Kernel(
-        instance=Instance(SCHEDULE.name, LookupParams(band * row_bytes)),
-        title=f"{name}, {shape_text(output.shape)}",
+        instance=Instance(SCHEDULE.name, params),
+        title=f"{type(site.attrs).__name__}, {shape_text(output.shape)}",
         band=band,
         flat=True,
         operands=(0,),
-        accesses=(Access(rows, row_bytes),),
-        result=Result(rows, row_bytes),
-        constants=(constant("table", CType.INT8, Kind.TABLE, table_of(site, OPS[name].reference)),),
+        accesses=(Access(rows, site.input(0).bytes // rows),),
+        result=Result(rows, output.bytes // rows),
+        constants=(constant("table", result, Kind.TABLE, _table(site)),),
         scalars=(),
         scratch_bytes=0,
         cost_instructions=output.elements * INSTRUCTIONS_PER_OUTPUT,
@@ -63,9 +91,9 @@ def _make(site: AnySite, knobs: Knobs) -> Kernel:
 
 SCHEDULE = Schedule(
     name="lookup/scalar",
-    op=(HardSwish, LeakyRelu, Logistic, Relu, Requantize, Tanh),
+    op=(HardSwish, LeakyRelu, Logistic, Lookup, Relu, Requantize, Tanh),
     doc="plain C; one load from a table of 256 results per element",
-    applies=lambda _site, _target: True,
+    applies=_applies,
     knobs=_knobs,
     make=_make,
 )

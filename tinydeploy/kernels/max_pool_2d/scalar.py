@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tinydeploy.kernels.base import Banded, Instance, Kernel, Knobs, Params, Schedule
-from tinydeploy.kernels.image import image_access, image_result, shape_text, spans, window_text
+from tinydeploy.kernels.image import image_access, image_result, shape_text, spans, steps_ctype, window_text
 from tinydeploy.ops import AnySite
 from tinydeploy.ops.max_pool_2d import MaxPool2D
 from tinydeploy.ops.pooling import windows
-from tinydeploy.ops.quantized import activation_limits
+from tinydeploy.ops.quantized import activation_limits, is_activation
 
 INSTRUCTIONS_PER_TAP = 4
 INSTRUCTIONS_PER_OUTPUT = 10
@@ -34,6 +34,9 @@ class PoolParams(Params):
     high: int
     spans: tuple[tuple[int, int, bool], ...]
     dilation_x: int = 1
+    ctype: str = "int8_t"
+    lowest: int = -128
+
 
 
 def _make(site: AnySite, _knobs: Knobs) -> Kernel:
@@ -53,10 +56,12 @@ def _make(site: AnySite, _knobs: Knobs) -> Kernel:
         before_y=vertical.before,
         before_x=horizontal.before,
         clips_rows=access.pads(rows, 1),
-        clamps=(low, high) != (-128, 127),
+        clamps=(low, high) != site.outputs[0].dtype.limits,
         low=low,
         high=high,
         spans=spans(horizontal, width, site.outputs[0].shape[2]),
+        ctype=steps_ctype(site.outputs[0]),
+        lowest=site.outputs[0].dtype.limits[0],
     )
     taps = vertical.size * horizontal.size
     return Kernel(
@@ -79,7 +84,7 @@ SCHEDULE = Schedule(
     name="max_pool_2d/scalar",
     op=MaxPool2D,
     doc="plain C; one comparison per tap",
-    applies=lambda _site, _target: True,
+    applies=lambda site, _target: is_activation(site.outputs[0]),
     knobs=lambda _site, _target: (Banded(1),),
     make=_make,
 )

@@ -10,17 +10,22 @@ import numpy as np
 
 from tinydeploy.fixed_point import Int64
 from tinydeploy.ir import Attrs
-from tinydeploy.kernels.nest import Loop, merged, strides_of
+from tinydeploy.kernels.nest import Loop, broadcast_strides, merged, strides_of
 from tinydeploy.ops import AnySite
 from tinydeploy.ops.batch_to_space import BatchToSpace
-from tinydeploy.ops.concatenation import Concatenation
+from tinydeploy.ops.concatenation import Concatenation, shape_in
 from tinydeploy.ops.depth_to_space import DepthToSpace
+from tinydeploy.ops.depth_to_space import split_axes as depth_to_space_axes
+from tinydeploy.ops.expand import Expand
 from tinydeploy.ops.gather import Gather
-from tinydeploy.ops.pad import Border, Pad
+from tinydeploy.ops.pad import Border, Pad, places_along
 from tinydeploy.ops.resize import Method, Resize, nearest
 from tinydeploy.ops.slice import Slice
 from tinydeploy.ops.space_to_batch import SpaceToBatch
 from tinydeploy.ops.space_to_depth import SpaceToDepth
+from tinydeploy.ops.space_to_depth import split_axes as space_to_depth_axes
+from tinydeploy.ops.take import Take
+from tinydeploy.ops.tile import Tile
 from tinydeploy.ops.transpose import Transpose
 
 
@@ -40,15 +45,15 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """All of an output. ``fill`` is the step that stands where no region writes; None where none is left."""
+    """All of an output. ``fill`` is what stands where no region writes; None where none is left."""
 
     regions: tuple[Region, ...]
-    fill: int | None = None
+    fill: int | float | None = None
 
 
 def moves_of(site: AnySite) -> Moves:
-    """The moves of any operator of ``MOVES``."""
-    return MOVES[type(site.attrs)](site)
+    """The moves of any operator of ``NESTS``."""
+    return NESTS[type(site.attrs)](site)
 
 
 def _walk(extents: Sequence[int], to: Sequence[int], source: Sequence[int]) -> tuple[Loop, ...]:
@@ -75,7 +80,7 @@ def _concatenation(site: AnySite) -> Moves:
     regions: list[Region] = []
     start = 0
     for index in range(len(site.inputs)):
-        shape = site.input(index).shape
+        shape = shape_in(site, index)
         regions.append(Region(index, start * to[axis], 0, _walk(shape, to, strides_of(shape))))
         start += shape[axis]
     return Moves(tuple(regions))
@@ -83,25 +88,39 @@ def _concatenation(site: AnySite) -> Moves:
 
 def _pad(site: AnySite) -> Moves:
     attrs, shape = site.attrs, site.input(0).shape
+    pairs = list(zip(shape, attrs.padding, strict=True))
     if attrs.border is not Border.CONSTANT:
-        skipped = 1 if attrs.border is Border.REFLECT else 0
-        places = [
-            _mirrored(extent, before, after, skipped)
-            for extent, (before, after) in zip(shape, attrs.padding, strict=True)
-        ]
-        return Moves((_taken(site, places),))
-    to = strides_of(site.outputs[0].shape)
-    start = sum(before * stride for (before, _), stride in zip(attrs.padding, to, strict=True))
-    region = Region(0, start, 0, _walk(shape, to, strides_of(shape)))
-    return Moves((region,), attrs.value if any(map(any, attrs.padding)) else None)
+        return Moves((_taken(site, [places_along(extent, pair, attrs.border) for extent, pair in pairs]),))
+    to, source = strides_of(site.outputs[0].shape), strides_of(shape)
+    kept = [extent + min(before, 0) + min(after, 0) for extent, (before, after) in pairs]
+    start = sum(max(before, 0) * stride for (_, (before, _)), stride in zip(pairs, to, strict=True))
+    first = sum(max(-before, 0) * stride for (_, (before, _)), stride in zip(pairs, source, strict=True))
+    region = Region(0, start, first, _walk(kept, to, source))
+    return Moves((region,), attrs.value if any(max(pair) > 0 for _, pair in pairs) else None)
 
 
-def _mirrored(extent: int, before: int, after: int, skipped: int) -> Int64:
-    """The place that each element of a mirrored axis shows; ``skipped`` leaves out the outermost."""
-    inside = np.arange(extent, dtype=np.int64)
-    front = inside[skipped : skipped + before][::-1]
-    back = inside[::-1][skipped : skipped + after]
-    return np.concatenate([front, inside, back])
+def _expand(site: AnySite) -> Moves:
+    shape = site.outputs[0].shape
+    source = broadcast_strides(site.input(0).shape, len(shape))
+    return Moves((Region(0, 0, 0, _walk(shape, strides_of(shape), source)),))
+
+
+def _tile(site: AnySite) -> Moves:
+    shape, to = site.input(0).shape, strides_of(site.outputs[0].shape)
+    loops: list[Loop] = []
+    axes = zip(shape, site.attrs.repeats, to, strides_of(shape), strict=True)
+    for extent, count, out_stride, in_stride in axes:
+        loops += [Loop(count, (extent * out_stride, 0)), Loop(extent, (out_stride, in_stride))]
+    return Moves((Region(0, 0, 0, merged(loops)),))
+
+
+def _take(site: AnySite) -> Moves:
+    pairs = zip(site.attrs.places, site.input(0).shape, strict=True)
+    places = [
+        np.arange(extent, dtype=np.int64) if chosen is None else np.array(chosen, np.int64)
+        for chosen, extent in pairs
+    ]
+    return Moves((_taken(site, places),))
 
 
 def _gather(site: AnySite) -> Moves:
@@ -137,21 +156,12 @@ def _taken(site: AnySite, places: Sequence[Int64]) -> Region:
     return Region(0, 0, start, merged(loops), tuple(tables))
 
 
-def _space_to_depth(site: AnySite) -> Moves:
-    batch, height, width, channels = site.input(0).shape
-    block = site.attrs.block
-    extents = (batch, height // block, width // block, block, block, channels)
-    inner = strides_of((batch, height // block, block, width // block, block, channels))
-    source = [inner[axis] for axis in (0, 1, 3, 2, 4, 5)]
-    return Moves((Region(0, 0, 0, _walk(extents, strides_of(extents), source)),))
-
-
-def _depth_to_space(site: AnySite) -> Moves:
-    batch, height, width, _ = site.input(0).shape
-    block, channels = site.attrs.block, site.outputs[0].shape[3]
-    extents = (batch, height, block, width, block, channels)
-    inner = strides_of((batch, height, width, block, block, channels))
-    source = [inner[axis] for axis in (0, 1, 3, 2, 4, 5)]
+def _blocks(site: AnySite) -> Moves:
+    """SpaceToDepth and DepthToSpace: axes split off, then in another order."""
+    split = space_to_depth_axes if isinstance(site.attrs, SpaceToDepth) else depth_to_space_axes
+    shape, order = split(site)
+    extents, strides = [shape[axis] for axis in order], strides_of(shape)
+    source = [strides[axis] for axis in order]
     return Moves((Region(0, 0, 0, _walk(extents, strides_of(extents), source)),))
 
 
@@ -200,20 +210,28 @@ def _dealt(
             yield Region(0, image_start, batch_start, _walk(extents, in_image, batch_strides))
 
 
-MOVES: dict[type[Attrs], Callable[[AnySite], Moves]] = {
+NESTS: dict[type[Attrs], Callable[[AnySite], Moves]] = {
     BatchToSpace: _batch_to_space,
     Concatenation: _concatenation,
-    DepthToSpace: _depth_to_space,
+    DepthToSpace: _blocks,
+    Expand: _expand,
     Gather: _gather,
     Pad: _pad,
     Resize: _nearest,
     Slice: _slice,
     SpaceToBatch: _space_to_batch,
-    SpaceToDepth: _space_to_depth,
+    SpaceToDepth: _blocks,
+    Take: _take,
+    Tile: _tile,
     Transpose: _transpose,
 }
 
 
 def can_move(site: AnySite) -> bool:
-    """Whether an operator of ``MOVES`` only moves elements as its attributes are."""
-    return not isinstance(site.attrs, Resize) or site.attrs.method is Method.NEAREST
+    """Whether an operator of ``NESTS`` only moves elements, to places that are known, as its attributes are."""
+    match site.attrs:
+        case Resize(method=method):
+            return method is Method.NEAREST
+        case Gather(indices=indices):
+            return indices is not None
+    return True

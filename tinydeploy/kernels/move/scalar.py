@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +20,7 @@ from tinydeploy.kernels.base import (
     Schedule,
     constant,
 )
-from tinydeploy.kernels.move.regions import MOVES, Moves, Region, can_move, moves_of
+from tinydeploy.kernels.move.regions import NESTS, Moves, Region, can_move, moves_of
 from tinydeploy.kernels.nest import Loop, shape_text, whole_access, whole_result
 from tinydeploy.ops import AnySite
 from tinydeploy.ops.concatenation import Concatenation, brought, changes_scale
@@ -28,7 +29,7 @@ INSTRUCTIONS_PER_ELEMENT = 6
 INSTRUCTIONS_PER_RUN = 20
 
 _CTYPES = {1: "int8_t", 2: "int16_t", 4: "int32_t", 8: "int64_t"}
-_MIN_RUN = 4
+MIN_RUN = 4
 """Elements from which on a run is copied as bytes."""
 
 
@@ -46,12 +47,13 @@ class RegionParams:
 
 @dataclass(frozen=True, slots=True)
 class MoveParams(Params):
-    """``inputs`` counts the operands; elements not written by a region hold ``fill``."""
+    """``inputs`` counts the operands; elements not written by a region hold ``fill``: a step, a number, or
+    the name of an infinity."""
 
     ctype: str
     element_bytes: int
     elements: int
-    fill: int | None
+    fill: int | float | str | None
     inputs: int
     regions: tuple[RegionParams, ...]
 
@@ -59,13 +61,26 @@ class MoveParams(Params):
 def _region(region: Region, table: str | None) -> RegionParams:
     loops, run = region.loops, 1
     last = loops[-1] if loops and table is None else None
-    if last is not None and last.strides == (1, 1) and last.table is None and last.extent >= _MIN_RUN:
+    if last is not None and last.strides == (1, 1) and last.table is None and last.extent >= MIN_RUN:
         loops, run = loops[:-1], last.extent
     return RegionParams(region.operand, region.to, region.source, loops, run, table)
 
 
-def _ctype(dtype: DType) -> str:
+def ctype_of(dtype: DType) -> str:
+    """The C type that holds an element while it moves: signed, whatever its sign."""
     return "float" if dtype is DType.FLOAT32 else _CTYPES[dtype.bits // 8]
+
+
+def _fill(value: float | None, dtype: DType) -> int | float | str | None:
+    """The border's value in the type of ``ctype_of``."""
+    if value is None:
+        return None
+    if dtype is DType.FLOAT32:
+        if math.isinf(value):
+            return "TD_INFINITY" if value > 0 else "-TD_INFINITY"
+        return float(np.float32(value))
+    half = 1 << (dtype.bits - 1)
+    return (int(value) + half) % (2 * half) - half
 
 
 def _constants(site: AnySite, moves: Moves) -> tuple[Constant, ...]:
@@ -95,10 +110,10 @@ def _make(site: AnySite, _knobs: Knobs) -> Kernel:
     moves, output = moves_of(site), site.outputs[0]
     operands = tuple(range(len(site.inputs)))
     params = MoveParams(
-        ctype=_ctype(output.dtype),
+        ctype=ctype_of(output.dtype),
         element_bytes=output.dtype.bits // 8,
         elements=output.elements,
-        fill=moves.fill,
+        fill=_fill(moves.fill, output.dtype),
         inputs=len(operands),
         regions=tuple(_region(region, _table(site, region)) for region in moves.regions),
     )
@@ -124,7 +139,7 @@ def _make(site: AnySite, _knobs: Knobs) -> Kernel:
 
 SCHEDULE = Schedule(
     name="move/scalar",
-    op=tuple(MOVES),
+    op=tuple(NESTS),
     doc="plain C; loop nests of copies",
     applies=lambda site, _target: can_move(site),
     knobs=lambda _site, _target: (Banded(1),),

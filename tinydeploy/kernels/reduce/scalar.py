@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tinydeploy.ir import DType
 from tinydeploy.kernels.base import Banded, Instance, Kernel, Knobs, Params, Scalar, Schedule
 from tinydeploy.kernels.nest import Loop, merged, shape_text, strides_of, whole_access, whole_result
+from tinydeploy.kernels.requantize import single_requantizer
+from tinydeploy.kernels.targets import Target
 from tinydeploy.ops import AnySite
 from tinydeploy.ops import mean as mean_op
 from tinydeploy.ops import sum as sum_op
 from tinydeploy.ops.arg_max import ArgMax
 from tinydeploy.ops.arg_min import ArgMin
+from tinydeploy.ops.base import is_plain
 from tinydeploy.ops.mean import Mean
 from tinydeploy.ops.quantized import quant_of
 from tinydeploy.ops.reduce_max import ReduceMax
@@ -35,7 +39,7 @@ class ReduceParams(Params):
     inner: tuple[Loop, ...]
     extent: int
     step: int
-    shifts_left: bool
+    function: str
 
 
 _KINDS = {
@@ -53,7 +57,7 @@ def _make(site: AnySite, _knobs: Knobs) -> Kernel:
     strides = strides_of(shape)
     loops = [Loop(extent, (stride,)) for extent, stride in zip(shape, strides, strict=True)]
     kind, better = _KINDS[type(site.attrs)]
-    scalars, shift = _scalars(site) if kind == "sum" else ((), 0)
+    scalars, function = _scalars(site) if kind == "sum" else ((), "")
     params = ReduceParams(
         kind=kind,
         better=better,
@@ -61,7 +65,7 @@ def _make(site: AnySite, _knobs: Knobs) -> Kernel:
         inner=merged(loops[axis] for axis in axes),
         extent=elements_of(site),
         step=strides[axes[0]] if kind == "arg" else 0,
-        shifts_left=shift > 0,
+        function=function,
     )
     outputs = site.outputs[0].elements
     return Kernel(
@@ -80,24 +84,34 @@ def _make(site: AnySite, _knobs: Knobs) -> Kernel:
     )
 
 
-def _scalars(site: AnySite) -> tuple[tuple[Scalar, ...], int]:
-    """The arguments of a sum, its start holding the zero points of all elements; and the shift."""
+def _scalars(site: AnySite) -> tuple[tuple[Scalar, ...], str]:
+    """The arguments of a sum, its start holding the zero points of all elements; and the C function."""
     factor_of = mean_op.factor_of if isinstance(site.attrs, Mean) else sum_op.factor_of
     multiplier, shift = factor_of(site)
+    peak = 255 * elements_of(site)
+    function, shift = single_requantizer(site.attrs.rounding, multiplier, shift, peak)
     scalars = (
         Scalar("start", -quant_of(site.input(0)).zero_point * elements_of(site)),
         Scalar("multiplier", multiplier),
         Scalar("shift", shift),
         Scalar("output_zero_point", quant_of(site.outputs[0]).zero_point),
     )
-    return scalars, shift
+    return scalars, function
+
+
+def _applies(site: AnySite, _target: Target) -> bool:
+    if is_plain(site):
+        return False
+    if isinstance(site.attrs, ArgMax | ArgMin):
+        return not site.attrs.select_last and site.attrs.index is DType.INT32
+    return True
 
 
 SCHEDULE = Schedule(
     name="reduce/scalar",
     op=tuple(_KINDS),
     doc="plain C; one pass over the elements of each output",
-    applies=lambda _site, _target: True,
+    applies=_applies,
     knobs=lambda _site, _target: (Banded(1),),
     make=_make,
 )

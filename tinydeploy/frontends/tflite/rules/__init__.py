@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from tinydeploy.frontends.tflite.rules import elementwise, matrices, moves, reductions, slices, windows
+from tinydeploy.frontends.tflite.rules import (
+    elementwise,
+    matrices,
+    moves,
+    plain,
+    recurrent,
+    reductions,
+    slices,
+    stacks,
+    windows,
+)
 from tinydeploy.frontends.tflite.rules.shared import Rule
 
 RULES: dict[str, Rule] = {
     name: rule
-    for family in (elementwise, matrices, moves, reductions, slices, windows)
+    for family in (elementwise, matrices, moves, plain, recurrent, reductions, slices, stacks, windows)
     for name, rule in family.RULES.items()
 }
 

@@ -56,7 +56,10 @@ def _leaky_relu(context: Context) -> Imported:
 
 def _quantize(context: Context) -> Imported:
     context.operands(1, 1)
-    attrs: Attrs = Quantize() if context.input(0).dtype is DType.FLOAT32 else Requantize()
+    dtype = context.output.dtype or DType.INT8
+    attrs: Attrs = Requantize(dtype=dtype)
+    if context.input(0).dtype is DType.FLOAT32:
+        attrs = Quantize(dtype=dtype)
     return Imported(attrs, context.operation.inputs)
 
 

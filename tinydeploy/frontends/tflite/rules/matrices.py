@@ -8,6 +8,7 @@ import tflite
 
 from tinydeploy.frontends.tflite.context import Context, Imported
 from tinydeploy.frontends.tflite.rules.shared import Rule, activation
+from tinydeploy.ir import DType
 from tinydeploy.ops.batch_mat_mul import BatchMatMul
 from tinydeploy.ops.fully_connected import FullyConnected
 from tinydeploy.ops.softmax import Softmax
@@ -25,6 +26,7 @@ def _fully_connected(context: Context) -> Imported:
     attrs = FullyConnected(
         activation=activation(context, options.FusedActivationFunction()),
         keep_dims=options.KeepNumDims(),
+        asymmetric=bool(options.AsymmetricQuantizeInputs()),
     )
     return Imported(attrs, context.operation.inputs)
 
@@ -35,7 +37,8 @@ def _softmax(context: Context) -> Imported:
     beta = options.Beta()
     if not (math.isfinite(beta) and beta > 0.0):
         raise context.fault(f"beta is {beta!r}; a positive number is needed")
-    return Imported(Softmax(beta=beta), context.operation.inputs)
+    wide = context.input(0).dtype is DType.INT8 and context.output.dtype is DType.INT16
+    return Imported(Softmax(beta=beta, wide=wide), context.operation.inputs)
 
 
 def _batch_matmul(context: Context) -> Imported:

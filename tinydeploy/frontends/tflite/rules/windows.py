@@ -70,7 +70,8 @@ def _pool(context: Context) -> dict[str, Any]:
 
 
 def _average_pool_2d(context: Context) -> Imported:
-    return Imported(AveragePool2D(**_pool(context)), context.operation.inputs)
+    attrs = AveragePool2D(**_pool(context), ties_up=context.output.unsigned)
+    return Imported(attrs, context.operation.inputs)
 
 
 def _max_pool_2d(context: Context) -> Imported:
@@ -85,7 +86,9 @@ def _transpose_conv(context: Context) -> Imported:
     )
     weights, data = context.operation.inputs[1:3]
     inputs = (data, weights, *context.operation.inputs[3:])
-    shape = integers(context, 0, "the output's shape is")
+    # A shape that is computed has to be the one that the file gives the output.
+    computed = context.input(0).data is None
+    shape = context.output.shape if computed else integers(context, 0, "the output's shape is")
     image(context, context.input(2), "the data")
     taps = image(context, context.input(1), "the weights")
     stride = positive(context, "stride", (options.StrideH(), options.StrideW()))

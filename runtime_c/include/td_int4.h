@@ -1,0 +1,13 @@
+/* Weights of 4 bits, two to a byte, the first in the low half. */
+#ifndef TD_INT4_H
+#define TD_INT4_H
+
+#include <stdint.h>
+
+/* The step at `index`, -8 to 7. */
+static inline int32_t td_int4(const int8_t *packed, int32_t index) {
+    const int32_t byte = packed[index >> 1];
+    return (index & 1) != 0 ? byte >> 4 : (int32_t)((uint32_t)byte << 28) >> 28;
+}
+
+#endif

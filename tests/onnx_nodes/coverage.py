@@ -1,0 +1,139 @@
+"""How many of ONNX's node tests pass in generated C: ``python -m tests.onnx_nodes.coverage [FILTER]``.
+
+Without a filter it writes docs/ONNX_SUPPORT.md and the list of what passes, which the tests compare with.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tests.onnx_nodes.harness import Job, Outcome, run_jobs
+from tests.onnx_nodes.nodes import NodeTest, node_tests
+from tinydeploy.build import compile_graph
+from tinydeploy.errors import TinyDeployError, UnsupportedError
+from tinydeploy.frontends.onnx import load_bytes
+from tinydeploy.ir import Array, Graph
+from tinydeploy.kernels.targets import target_of
+from tinydeploy.ops.interpreter import Interpreter
+
+BATCH = 48
+RELATIVE, ABSOLUTE = 1e-4, 1e-5
+"""Of float results; ONNX itself allows 1e-3 and 1e-7."""
+MAX_CODE_BYTES = 1 << 21
+"""A library above this size is no test of an operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One eligible test; ``failure`` is empty where it passed."""
+
+    test: NodeTest
+    failure: str
+
+
+def evaluate(tests: Sequence[NodeTest], folder: Path) -> Iterator[Result]:
+    """Import, compile, build, run and compare eligible tests, a batch at a time."""
+    eligible = [test for test in tests if not test.excluded]
+    for start in range(0, len(eligible), BATCH):
+        yield from _batch(eligible[start : start + BATCH], folder / str(start))
+
+
+def _batch(tests: Sequence[NodeTest], folder: Path) -> list[Result]:
+    results: dict[str, Result] = {}
+    jobs: list[tuple[NodeTest, Job]] = []
+    for index, test in enumerate(tests):
+        made = _job(test, f"n{index}")
+        if isinstance(made, str):
+            results[test.name] = Result(test, made)
+        else:
+            jobs.append((test, made))
+    for (test, job), outcome in zip(jobs, run_jobs([job for _, job in jobs], folder), strict=True):
+        results[test.name] = Result(test, _judged(test, job, outcome))
+    return [results[test.name] for test in tests]
+
+
+def _job(test: NodeTest, prefix: str) -> Job | str:
+    """The compiled test, or why it does not compile."""
+    try:
+        graph = load_bytes(test.model.SerializeToString(), test.name)
+        _check_interface(graph, test)
+        return Job(
+            compile_graph(graph, target_of("host"), name=prefix),
+            tuple(inputs for inputs, _ in test.data_sets),
+        )
+    except UnsupportedError as error:
+        gap = error.gaps[0]
+        return f"{gap.op}: {gap.reason}"
+    except TinyDeployError as error:
+        return f"{type(error).__name__}: {error}"
+    except Exception as error:  # a defect of ours, which must not hide the other tests
+        return f"defect: {type(error).__name__}: {error}"
+
+
+def _check_interface(graph: Graph, test: NodeTest) -> None:
+    for inputs, _ in test.data_sets:
+        types = [graph.type(value) for value in graph.inputs]
+        got = [(array.dtype, array.shape) for array in inputs]
+        if got != [(type_.dtype.numpy, type_.shape) for type_ in types]:
+            raise TinyDeployError(f"inputs are {got}, the graph has {types}")
+
+
+def _judged(test: NodeTest, job: Job, outcome: Outcome) -> str:
+    if outcome.failure:
+        return outcome.failure
+    for got, (_, expected) in zip(outcome.outputs, test.data_sets, strict=True):
+        difference = _difference(got, expected, test.steps)
+        if difference:
+            return f"{_guilty(test, job)}: {difference}"
+    return ""
+
+
+def _guilty(test: NodeTest, job: Job) -> str:
+    """Whether the reference is wrong too."""
+    interpreter = Interpreter(job.compiled.graph)
+    with np.errstate(all="ignore"):
+        for inputs, expected in test.data_sets:
+            if _difference(interpreter.run(inputs), expected, test.steps):
+                return "wrong in C and in the reference"
+    return "wrong in C"
+
+
+def _difference(got: Sequence[Array], expected: Sequence[Array], steps: int) -> str:
+    """How outputs differ from what the test wants; empty where they do not."""
+    for index, (array, wanted) in enumerate(zip(got, expected, strict=False)):
+        if (array.dtype, array.shape) != (wanted.dtype, wanted.shape):
+            return f"output {index} is {array.dtype}{list(array.shape)}, wanted {wanted.dtype}{list(wanted.shape)}"
+        if array.dtype == np.float32:
+            close = np.isclose(array, wanted, RELATIVE, ABSOLUTE, equal_nan=True)
+        else:
+            close = np.abs(array.astype(np.int64) - wanted.astype(np.int64)) <= steps
+        if not close.all():
+            where = tuple(int(i) for i in np.argwhere(~close)[0])
+            count = int(np.count_nonzero(~close))
+            return f"output {index}: {count} of {array.size} differ, {array[where]} for {wanted[where]}"
+    return "" if len(got) == len(expected) else f"{len(got)} outputs, wanted {len(expected)}"
+
+
+def main() -> None:
+    chosen = [
+        test for test in node_tests() if all(part in test.name or part == test.op for part in sys.argv[1:])
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        results = list(evaluate(chosen, Path(folder)))
+    passed = sum(not result.failure for result in results)
+    for result in results:
+        if result.failure:
+            print(f"{result.test.name} [{result.test.op}]: {result.failure[:300]}")
+    excluded = sum(bool(test.excluded) for test in chosen)
+    share = f"{passed / len(results):.1%}" if results else "none"
+    print(f"passed {passed} of {len(results)} eligible ({share}); {excluded} of {len(chosen)} are excluded")
+
+
+if __name__ == "__main__":
+    main()

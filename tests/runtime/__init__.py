@@ -1,0 +1,1 @@
+"""Tests of the C headers that generated models include."""

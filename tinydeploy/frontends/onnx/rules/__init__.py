@@ -1,0 +1,41 @@
+"""One import rule per operator, grouped by family; other domains are part of the key."""
+
+from tinydeploy.frontends.onnx.context import Rule
+from tinydeploy.frontends.onnx.rules import (
+    basics,
+    dynamic,
+    elementwise,
+    functions,
+    indices,
+    matrices,
+    moves,
+    normalization,
+    pools,
+    qlinear,
+    quantized,
+    recurrent,
+    reductions,
+    resize,
+    sampling,
+    windows,
+)
+
+RULES: dict[str, Rule] = {
+    **basics.RULES,
+    **dynamic.RULES,
+    **elementwise.RULES,
+    **functions.RULES,
+    **indices.RULES,
+    **matrices.RULES,
+    **moves.RULES,
+    **normalization.RULES,
+    **pools.RULES,
+    **qlinear.RULES,
+    **quantized.RULES,
+    **recurrent.RULES,
+    **reductions.RULES,
+    **resize.RULES,
+    **sampling.RULES,
+    **windows.RULES,
+}
+"""Keys are operator names, "Conv", with the domain before those of others, "com.microsoft.QLinearAdd"."""

@@ -1,0 +1,1 @@
+"""The schedule of operators that users define."""

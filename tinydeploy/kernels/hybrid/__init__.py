@@ -1,0 +1,1 @@
+"""Schedules of float data times integer weights."""

@@ -1,0 +1,1 @@
+"""The schedules of operators that walk along one axis: running sums, selections."""

@@ -1,0 +1,1 @@
+"""Schedules of functions of int16 steps, with tables of lines."""

@@ -1,0 +1,56 @@
+"""Softmax of int8 steps to steps of any scale, rounded once: exponentials from a table, one reciprocal per row."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tinydeploy.fixed_point import Int64, quantize_multiplier, shift_half_even
+from tinydeploy.ir import Array
+from tinydeploy.ops.base import AnySite
+from tinydeploy.ops.quantized import quant_of
+
+EXP_BITS = 30
+"""Fractional bits of an exponential."""
+
+PART_BITS = 31
+"""Fractional bits of an exponential's part of the sum."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """From a part of the sum to output steps: ``part * multiplier / 2**exponent``."""
+
+    multiplier: int
+    exponent: int
+
+
+def exponentials_of(site: AnySite) -> Int64:
+    """``exp`` of every distance below the row's maximum, in steps, from 0 to 255."""
+    scale = site.attrs.beta * quant_of(site.input(0)).scale
+    return np.array([round(math.ldexp(math.exp(-scale * step), EXP_BITS)) for step in range(256)], np.int64)
+
+
+def steps_of(site: AnySite) -> Steps:
+    multiplier, shift = quantize_multiplier(1.0 / quant_of(site.outputs[0]).scale)
+    return Steps(multiplier >> max(0, -shift), PART_BITS + 31 - max(0, shift))
+
+
+def softmax_once(site: AnySite, data: Array) -> Array:
+    """The exact meaning of the kernel; a step away from the real result at most."""
+    table, known = exponentials_of(site), steps_of(site)
+    wide = data.astype(np.int64)
+    exp = table[wide.max(axis=-1, keepdims=True) - wide]
+    total = exp.sum(axis=-1, keepdims=True)
+    bits = _bit_length(total)
+    top = np.where(bits < 32, total << np.maximum(32 - bits, 0), total >> np.maximum(bits - 32, 0))
+    inverse = (1 << 62) // top
+    part = (exp * inverse) >> (bits - 1)
+    steps = shift_half_even(part * known.multiplier, known.exponent) + quant_of(site.outputs[0]).zero_point
+    return np.clip(steps, *site.outputs[0].dtype.limits).astype(site.outputs[0].dtype.numpy)
+
+
+def _bit_length(values: Int64) -> Int64:
+    return np.vectorize(lambda value: int(value).bit_length(), otypes=[np.int64])(values)
