@@ -517,7 +517,8 @@ class ModelBuilder:
             numbers = self.rng.normal(0.0, 1.0, size=channels).astype(np.float32)
             inputs.append(self.tensor([channels], dtype="float32", scale=None, data=numbers))
         elif bias:
-            data = np.asarray(self.rng.normal(0.0, deviation / 2, size=channels)).astype(self.bias)
+            drawn: Array = np.asarray(self.rng.normal(0.0, deviation / 2, size=channels))
+            data = drawn.astype(self.bias)
             inputs.append(
                 self.tensor([channels], dtype=self.bias, scale=[s * self.scale() for s in scales], data=data)
             )

@@ -23,11 +23,11 @@ def test_the_content_says_the_format_and_the_path_the_name(tmp_path: Path) -> No
 def test_gaps_name_the_file(tmp_path: Path) -> None:
     path = tmp_path / "net.tflite"
     builder = ModelBuilder().input((1, 4))
-    path.write_bytes(builder.operator("ABS", [0], [builder.tensor((1, 4), name="n")]).build())
-    assert [gap.op for gap in survey(path).gaps] == ["ABS"]
+    path.write_bytes(builder.operator("RFFT2D", [0], [builder.tensor((1, 4), name="n")]).build())
+    assert [gap.op for gap in survey(path).gaps] == ["RFFT2D"]
     with pytest.raises(UnsupportedError) as caught:
         load(path)
-    assert str(caught.value).startswith(f"{path}: 1 node is not supported\n  n (ABS): the operator is not")
+    assert str(caught.value).startswith(f"{path}: 1 node is not supported\n  n (RFFT2D): the operator is not")
 
 
 @pytest.mark.parametrize("content", [b"", b"hello, this is text", b"\x08\x08\x12\x07pytorch"])
@@ -37,7 +37,7 @@ def test_other_formats(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(ModelError) as caught:
         load(path)
     assert str(caught.value).startswith(f"{path}: not a model file that is supported: ")
-    assert str(caught.value).endswith("Supported: TensorFlow Lite (.tflite)")
+    assert "Supported: TensorFlow Lite (.tflite), ONNX (.onnx)" in str(caught.value)
 
 
 def test_paths_that_are_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,10 +69,5 @@ def test_paths_that_are_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_every_real_file_loads_or_says_what_it_lacks() -> None:
     paths = sorted(path for path in SHARED.rglob("*.tflite"))
     assert len(paths) > 40
-    complete = {path.relative_to(SHARED).as_posix() for path in paths if survey(path).graph is not None}
-    assert len(complete) == 23
-    assert {
-        "models/tflite/tflm_person_detect.tflite",
-        "models/tflite/tflm_micro_speech_int8.tflite",
-        "models/tflite/tinyengine_mcunetv2_large.tflite",
-    } < complete
+    refused = {path.name for path in paths if survey(path).graph is None}
+    assert refused == {"tflm_audio_preprocessor_int8.tflite", "tflm_person_detect_vela.tflite"}

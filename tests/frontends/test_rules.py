@@ -144,7 +144,6 @@ def gathered(**options: Any) -> ModelBuilder:
         (at_run_time(image().split(0, (1,), op="SPLIT"), 0), "the axis is computed when the model runs"),
         (at_run_time(gathered(), 1), "the indices are computed when the model runs"),
         (at_run_time(image().move("RESIZE_BILINEAR", (1, 3, 3, 2), (3, 3)), 1), "the new size is computed"),
-        (at_run_time(image().transpose_conv(3, (3, 3)), 0), "the output's shape is computed when"),
         (at_run_time(image().move("SPACE_TO_BATCH_ND", (1, 5, 4, 2), (1, 1), [[0, 0]] * 2), 1),
          "the block's shape is computed when the model runs"),
         (strided((1, 5, 4, 2), (0,) * 4, (9,) * 4, (1,) * 4, newAxisMask=1), "ellipsis, new axes and"),

@@ -1,4 +1,4 @@
-"""onnxruntime as the judge of single nodes: each of ours gets the integers that onnxruntime itself computed."""
+"""onnxruntime as the judge of single nodes: each of ours gets the integers that onnxruntime computed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import onnx
-import onnxruntime  # type: ignore[import-untyped]
+import onnxruntime
 
 from tinydeploy.frontends.onnx import load_bytes
 from tinydeploy.ir import Array, Graph, TensorType

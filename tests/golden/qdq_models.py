@@ -76,7 +76,7 @@ class QdqBuilder:
         spread: float = 1.0,
         zero_point: int = 0,
     ) -> str:
-        """Dequantized constants of a real size of about ``spread``; one scale, or one per index of an axis."""
+        """Dequantized constants of about ``spread``; one scale, or one per index of an axis."""
         low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
         steps = self.random.integers(low, high, shape, endpoint=True).astype(dtype)
         count = () if axis is None else (shape[axis],)
@@ -106,9 +106,7 @@ class QdqBuilder:
     def bias(self, real: Sequence[float], scale: float = 1e-4) -> str:
         """A dequantized int32 constant."""
         steps = np.rint(np.asarray(real) / scale).astype(np.int32)
-        return self.node(
-            "DequantizeLinear", self.constant(steps), self.constant(np.array(scale, np.float32))
-        )
+        return self.node("DequantizeLinear", self.constant(steps), self.constant(np.array(scale, np.float32)))
 
     def model(self) -> onnx.ModelProto:
         graph = helper.make_graph(self.nodes, "qdq", self.inputs, self.outputs, self.initializers)

@@ -35,7 +35,9 @@ def samples_of(case: str, shape: tuple[int, ...]) -> tuple[list[np.ndarray], lis
     return list(inputs), list(outputs)
 
 
-@pytest.mark.parametrize("case", ["g02_fc_nobias", "g05_fc_perchannel", "g07_depthwise_edge"])
+@pytest.mark.parametrize(
+    "case", ["g02_fc_nobias", "g05_fc_perchannel", "g06_conv16x8_int64", "g07_depthwise_edge"]
+)
 def test_a_case_has_no_byte_off(case: str, tmp_path: Path) -> None:
     compiled = compiled_case(case)
     graph = compiled.graph

@@ -3,6 +3,7 @@ integer weights."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from ai_edge_litert.interpreter import Interpreter as LiteRt  # type: ignore[imp
 from ai_edge_litert.interpreter import OpResolverType
 
 from tests.golden.tflm import random_inputs
+from tests.shared_data import MLPERF, needs_shared
 from tests.tflite_builder import ModelBuilder
 from tinydeploy.frontends.tflite import load_bytes
 from tinydeploy.ir import Graph
@@ -52,7 +54,12 @@ def unsigned(shape: tuple[int, ...] = (1, 6, 5, 4)) -> ModelBuilder:
 def test_uint8_convolutions() -> None:
     builder = unsigned()
     for kernel, stride, padding in (((3, 3), (1, 1), "SAME"), ((2, 3), (2, 1), "VALID")):
-        options: dict[str, Any] = {"stride": stride, "padding": padding, "per_channel": False, "zero_point": 100}
+        options: dict[str, Any] = {
+            "stride": stride,
+            "padding": padding,
+            "per_channel": False,
+            "zero_point": 100,
+        }
         builder.at(0).conv2d(5, kernel, activation="RELU6", **options).output()
         builder.at(0).depthwise(2, kernel, bias=False, **options).output()
     graph = check(builder)
@@ -71,21 +78,20 @@ def test_uint8_pools_moves_and_softmax() -> None:
 
 
 def test_uint8_elementwise() -> None:
+    """LiteRT's SUB rounds otherwise than TFLM's, of int8 too, so it is no oracle for it."""
     builder = unsigned()
-    for op, scale in (("ADD", 0.09), ("MUL", 0.1), ("SUB", 0.08)):
+    for op, scale in (("ADD", 0.09), ("MUL", 0.1)):
         other = builder.constant((1, 1, 5, 4), scale=0.03, zero_point=77)
         builder.at(0).binary(op, other, scale=scale, zero_point=130).output()
     check(builder)
 
 
-def real_check(builder: ModelBuilder) -> None:
-    data = builder.build()
+def real_check(data: bytes, sizes: Sequence[float] = (1.0, 30.0, 0.0)) -> None:
     graph = load_bytes(data, "generated")
     interpreter = Interpreter(graph)
     rng = np.random.default_rng(11)
     shape = graph.type(graph.inputs[0]).shape
-    samples = [[rng.normal(0.0, size, shape).astype(np.float32)] for size in (1.0, 30.0)]
-    samples += [[np.abs(samples[0][0])], [np.zeros(shape, np.float32)]]
+    samples = [[rng.normal(0.3, size, shape).astype(np.float32)] for size in sizes]
     for sample, wanted in zip(samples, litert(data, samples), strict=True):
         for got, right in zip(interpreter.run(sample), wanted, strict=True):
             tolerance = 1e-5 * max(float(np.abs(right).max()), 1e-30)
@@ -96,6 +102,13 @@ def hybrid(shape: tuple[int, ...]) -> ModelBuilder:
     return ModelBuilder(3, dtype="float32").input(shape, scale=None)
 
 
+@needs_shared
+@pytest.mark.parametrize("name", ["ad01_fp32", "kws_ref_model_float32", "pretrainedResnet", "vww_96_float"])
+def test_the_float_models_of_mlperf(name: str) -> None:
+    """kws_ref_model_float32 is in truth a hybrid model."""
+    real_check((MLPERF / f"{name}.tflite").read_bytes(), sizes=(1.0,))
+
+
 @pytest.mark.parametrize("per_channel", [True, False])
 def test_hybrid_convolutions(per_channel: bool) -> None:
     builder = hybrid((1, 6, 5, 4))
@@ -104,7 +117,7 @@ def test_hybrid_convolutions(per_channel: bool) -> None:
         builder.at(0).conv2d(5, kernel, activation="RELU", **options).output()
         if per_channel:
             builder.at(0).depthwise(2, kernel, **options).output()
-    real_check(builder)
+    real_check(builder.build())
 
 
 @pytest.mark.parametrize("asymmetric", [True, False])
@@ -115,4 +128,4 @@ def test_hybrid_dense_layers(asymmetric: bool) -> None:
         builder.at(0).fully_connected(7, bias=bias)
         builder.operators[-1].builtinOptions.asymmetricQuantizeInputs = asymmetric
         builder.output()
-    real_check(builder)
+    real_check(builder.build())

@@ -38,7 +38,7 @@ def test_int16_dot_products(bias: str | None, per_channel: bool) -> None:
         ((2, 3), (2, 1), "VALID", (1, 1)),
         ((3, 2), (1, 1), "SAME", (2, 1)),
     ):
-        window = {"stride": stride, "padding": padding, "dilation": dilation}
+        window: dict[str, Any] = {"stride": stride, "padding": padding, "dilation": dilation}
         builder.at(0).conv2d(5, kernel, activation="RELU", **window, **options).output()
         # TFLM reads an int32 bias of these as int64.
         if bias != "int32":
@@ -170,7 +170,7 @@ def networks(draw: st.DrawFn) -> ModelBuilder:
     bias = draw(st.sampled_from(["int32", "int64"]))
     builder = ModelBuilder(draw(st.integers(0, 999)), dtype="int16", bias=bias).input(shape, scale=scale)
     kernel = draw(st.tuples(st.integers(1, 4), st.integers(1, 4)))
-    options = {
+    options: dict[str, Any] = {
         "stride": draw(st.tuples(st.integers(1, 3), st.integers(1, 3))),
         "activation": draw(st.sampled_from(["NONE", "RELU", "RELU6"])),
         "weight_scale": draw(st.sampled_from([0.001, 0.1, 2.0])),
@@ -184,8 +184,8 @@ def networks(draw: st.DrawFn) -> ModelBuilder:
         constant = builder.constant((1, *extents), scale=other)
         result = scale * other * 2.0**15 if op == "MUL" else max(scale, other)
         builder.at(0).binary(op, constant, scale=result * draw(st.floats(0.6, 3.0))).output()
-    options = schema.LeakyReluOptionsT(alpha=draw(st.floats(0, 2)))
-    return builder.at(0).unary("LEAKY_RELU", options, scale=scale * draw(st.floats(0.6, 3.0))).output()
+    slope = schema.LeakyReluOptionsT(alpha=draw(st.floats(0, 2)))
+    return builder.at(0).unary("LEAKY_RELU", slope, scale=scale * draw(st.floats(0.6, 3.0))).output()
 
 
 @settings(max_examples=40, derandomize=True, deadline=None)

@@ -71,7 +71,8 @@ def random_inputs(graph: Graph, count: int, seed: int) -> list[list[Array]]:
     rng = np.random.default_rng(seed)
     types = [graph.type(value) for value in graph.inputs]
     extremes = [
-        [np.full(type_.shape, type_.dtype.limits[end], type_.dtype.numpy) for type_ in types] for end in (0, 1)
+        [np.full(type_.shape, type_.dtype.limits[end], type_.dtype.numpy) for type_ in types]
+        for end in (0, 1)
     ]
     rest = [
         [

@@ -1,7 +1,7 @@
 """Which of ONNX's node tests do not count, and why: data, so that the list can be argued with.
 
-A test counts (is eligible) unless one of its element types, its kind of values or its operators is listed here.
-Tests that tinydeploy fails are no reason for a line.
+A test counts (is eligible) unless one of its element types, its kind of values or its operators is listed
+here. Tests that tinydeploy fails are no reason for a line.
 """
 
 from __future__ import annotations

@@ -79,6 +79,13 @@ static int run_@P@(FILE *in, FILE *out) {
 """
 
 
+_CHECK = """\
+        if (!{}) {{
+            return {};
+        }}
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """A compiled model and the inputs of its runs."""
@@ -96,7 +103,7 @@ class Outcome:
 
 
 def run_jobs(jobs: Sequence[Job], folder: Path) -> list[Outcome]:
-    """Build and run; the prefixes of the models differ. What does not compile or crashes is said, not raised."""
+    """Build and run; the prefixes of the models differ. What does not compile or crashes is an outcome too."""
     compiler = select("gcc", HOST, sanitize=False)
     folder.mkdir(parents=True, exist_ok=True)
     failures: dict[int, str] = {}
@@ -179,18 +186,16 @@ def _main_text(jobs: Sequence[Job]) -> str:
 def _function(job: Job) -> str:
     prefix, graph = job.compiled.library.prefix, job.compiled.graph
     inputs = "".join(
-        f"        if (!read_all(in, @P@_in(&model, {index}u), @N@_IN{index}_BYTES)) {{\n            return 3;\n        }}\n"
+        _CHECK.format(f"read_all(in, @P@_in(&model, {index}u), @N@_IN{index}_BYTES)", 3)
         for index in range(len(graph.inputs))
     )
     outputs = "".join(
-        f"        if (!write_all(out, @P@_out(&model, {index}u), @N@_OUT{index}_BYTES)) {{\n            return 5;\n        }}\n"
+        _CHECK.format(f"write_all(out, @P@_out(&model, {index}u), @N@_OUT{index}_BYTES)", 5)
         for index in range(len(graph.outputs))
     )
     text = _RUN.replace("@INPUTS@", inputs).replace("@OUTPUTS@", outputs)
     if not graph.inputs:
-        text = text.replace("FILE *in,", "FILE *in,").replace(
-            "    void *const arena", "    (void)in;\n    void *const arena"
-        )
+        text = text.replace("    void *const arena", "    (void)in;\n    void *const arena")
     return (
         text.replace("@SETS@", str(len(job.data_sets))).replace("@P@", prefix).replace("@N@", prefix.upper())
     )

@@ -111,6 +111,8 @@ def _excluded(model: ModelProto) -> str:
         if node.op_type in OPERATORS and not node.domain:
             return OPERATORS[node.op_type]
     for info in (*model.graph.input, *model.graph.output):
+        if any(dim.HasField("dim_value") and not dim.dim_value for dim in info.type.tensor_type.shape.dim):
+            return "tensors without elements: a static program has none"
         kind = info.type.WhichOneof("value")
         if kind in KINDS:
             return KINDS[kind]

@@ -54,7 +54,7 @@ def test_states_share_their_scales(networks: Quantized) -> None:
 
 
 def test_onnxruntime_agrees_with_the_file(networks: Quantized) -> None:
-    """In onnxruntime's own float arithmetic between the steps; ours differs by a few of them."""
+    """At most one step away, though onnxruntime computes between the steps in float."""
     model = to_onnx(networks.graph)
     names = [item.name for item in model.graph.input]
     types = [networks.graph.type(value) for value in networks.graph.outputs]
@@ -62,4 +62,4 @@ def test_onnxruntime_agrees_with_the_file(networks: Quantized) -> None:
     for sample in make_samples(networks.graph, 4)[2:]:
         expected = onnxruntime_outputs(model, dict(zip(names, sample, strict=True)))
         for wanted, got, type_ in zip(expected, interpreter.run(sample), types, strict=True):
-            assert np.abs(wanted.astype(int) - got).max() <= 6, type_
+            assert np.abs(wanted.astype(int) - got).max() <= 1, type_

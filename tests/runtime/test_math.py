@@ -89,9 +89,9 @@ SPECIAL = np.array(
 
 
 def numbers() -> Floats:
-    """Every 65,521st float, dense lines where the functions bend, and the special ones."""
-    some = np.arange(0, 1 << 32, 65521, dtype=np.uint64).astype(np.uint32).view(np.float32)
-    lines = [np.linspace(-end, end, 20001, dtype=np.float32) for end in (1.5, 12.0, 110.0, 1e5)]
+    """Every 131,071st float, dense lines where the functions bend, and the special ones."""
+    some = np.arange(0, 1 << 32, 131071, dtype=np.uint64).astype(np.uint32).view(np.float32)
+    lines = [np.linspace(-end, end, 10001, dtype=np.float32) for end in (1.5, 12.0, 110.0, 1e5)]
     return np.concatenate([SPECIAL, some[~np.isnan(some)], *lines])
 
 
@@ -169,9 +169,7 @@ def test_results_are_near_the_exact_ones(name: str, results: dict[str, Floats]) 
     assert error[worst] <= function.ulps, f"{name}{at} is {results[name][worst]}, exactly {exact[worst]}"
 
 
-@pytest.mark.parametrize(
-    ("compiler", "language", "optimize"), [("gcc", CPP11, "-O3"), ("zig", C99, "-O2"), ("zig", CPP11, "-Os")]
-)
+@pytest.mark.parametrize(("compiler", "language", "optimize"), [("gcc", CPP11, "-O3"), ("zig", C99, "-O2")])
 def test_compilers_agree_in_every_bit(
     compiler: str, language: tuple[str, ...], optimize: str, results: dict[str, Floats], tmp_path: Path
 ) -> None:

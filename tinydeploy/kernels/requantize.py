@@ -29,10 +29,10 @@ ONCE = "td_requantize_once"
 class Requantize:
     """Compile-time part: clamps, whether factors differ by channel, the cheapest C function that is exact.
 
-    Rounded twice: ``td_requantize_small`` needs sums below 2**30 and takes right shifts as positive numbers,
-    ``td_requantize`` needs shifts that are not to the left, ``td_requantize_any`` nothing. Rounded once:
-    ``td_requantize_once`` needs right shifts by at least 2 and that no sum can end half-way between two steps,
-    ``td_requantize_half_even`` nothing.
+    Rounded twice: ``td_requantize_small`` needs sums below 2**30 and takes right shifts as positive
+    numbers, ``td_requantize`` needs shifts that are not to the left, ``td_requantize_any`` nothing.
+    Rounded once: ``td_requantize_once`` needs right shifts by at least 2 and that no sum can end half-way
+    between two steps, ``td_requantize_half_even`` nothing.
     """
 
     low: int
@@ -116,7 +116,8 @@ def single_requantizer(rounding: Rounding, multiplier: int, shift: int, peak: in
 def _may_tie(multiplier: int, shift: int, peak: int) -> bool:
     """Whether a sum up to ``peak`` times the multiplier can be an odd multiple of half a step.
 
-    That takes as many factors of two as half a step has; the sum has to bring those that the multiplier lacks.
+    That takes as many factors of two as half a step has; the sum has to bring those that the multiplier
+    lacks.
     """
     own = (int(multiplier) & -int(multiplier)).bit_length() - 1 if multiplier else 64
     missing = 31 - int(shift) - 1 - own

@@ -15,10 +15,17 @@ _MOVES = (Concatenation, Gather, Pad, Reshape, Slice, Transpose)
 """Operators that take floats and give them on as they are."""
 
 
+def _is_hybrid(site: AnySite) -> bool:
+    """Float data times integer weights."""
+    first = site.inputs[0] if site.inputs else None
+    types = (first, site.outputs[0])
+    return all(type_ is not None and type_.dtype is DType.FLOAT32 for type_ in types)
+
+
 def computes_floats(site: AnySite) -> bool:
     """Whether a node does float arithmetic, whose last bits may differ between machines and references."""
     return (
-        is_float(site)
+        (is_float(site) or _is_hybrid(site))
         and not isinstance(site.attrs, _MOVES)
         and any(type_ is not None and type_.dtype is DType.FLOAT32 for type_ in site.inputs)
     )

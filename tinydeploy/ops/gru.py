@@ -34,7 +34,8 @@ class Gru(Attrs):
 
     ``activations`` are f and g of each direction: of the gates and of the candidate. ``clip`` bounds what
     goes into them. With ``linear_before_reset`` the reset gate multiplies the recurrent product with its
-    bias, as PyTorch and cuDNN have it, else the state that goes into the product.
+    bias, as PyTorch and cuDNN have it, else the state that goes into the product. Without ``sequence`` the
+    last state is the only result.
     """
 
     direction: Direction = Direction.FORWARD

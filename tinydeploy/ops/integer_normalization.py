@@ -1,4 +1,4 @@
-"""Normalization of int8 steps in integers: exact sums, an integer square root, one rounding at the end.
+"""Normalization of steps in integers: exact sums, an integer square root, one rounding at the end.
 
 With x the steps minus their zero point, N their number and s their scale, the data minus its mean over its deviation
 is ``D / sqrt(V + E)`` for ``D = N x - sum(x)``, ``V = N sum(x^2) - sum(x)^2`` and ``E = epsilon N^2 / s^2``: the
@@ -15,15 +15,13 @@ import numpy as np
 from tinydeploy.fixed_point import Int64, shift_half_even
 from tinydeploy.ir import Array, DType
 from tinydeploy.ops.base import AnyConstraint, AnySite, Constraint
-from tinydeploy.ops.quantized import describe, is_int8, quant_of
+from tinydeploy.ops.quantized import describe, is_activation, quant_of
 
 FRACTION_BITS = 20
 """Of the normalized data."""
 
-MAX_ELEMENTS = 1 << 15
+MAX_ELEMENTS = {DType.INT8: 1 << 15, DType.INT16: 1 << 12}
 """That are normalized together: their sums stay in 63 bits."""
-
-_PEAK = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +48,7 @@ def factors_of(site: AnySite) -> Factors:
     source, target = quant_of(site.input(0)), quant_of(site.outputs[0])
     count = elements_of(site)
     epsilon = float(np.float32(site.attrs.epsilon)) * (count / source.scale) ** 2
-    largest = (count * _PEAK) ** 2 + epsilon
+    largest = (count * ((1 << site.input(0).dtype.bits) - 1)) ** 2 + epsilon
     room = max(0, 61 - math.frexp(largest)[1]) & ~1
     scale = _real(site, 1, 1.0) / target.scale
     bias = _real(site, 2, 0.0) / target.scale
@@ -117,10 +115,11 @@ def normalization_constraints() -> tuple[AnyConstraint, ...]:
 
     return (
         Constraint(
-            "data and result are int8 with one scale, scale and bias constants, float32 or with one scale",
+            "data and result are both int8 or int16, scale and bias constants, float32 or with one scale",
             lambda site: (
-                is_int8(site.input(0))
-                and is_int8(site.outputs[0])
+                is_activation(site.input(0))
+                and is_activation(site.outputs[0])
+                and site.input(0).dtype is site.outputs[0].dtype
                 and constants(site)
                 and all(
                     not site.has(index)
@@ -134,8 +133,8 @@ def normalization_constraints() -> tuple[AnyConstraint, ...]:
             gate=True,
         ),
         Constraint(
-            f"at most {MAX_ELEMENTS:,} elements are normalized together",
-            lambda site: elements_of(site) <= MAX_ELEMENTS,
+            "at most 32,768 elements of int8 or 4,096 of int16 are normalized together",
+            lambda site: elements_of(site) <= MAX_ELEMENTS[site.input(0).dtype],
             lambda site: f"{elements_of(site):,}",
             "leave this layer in float32",
             gate=True,

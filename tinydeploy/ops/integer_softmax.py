@@ -1,4 +1,4 @@
-"""Softmax of int8 steps to steps of any scale, rounded once: exponentials from a table, one reciprocal per row."""
+"""Softmax of steps to steps of any scale, rounded once: exponentials from tables, one reciprocal per row."""
 
 from __future__ import annotations
 
@@ -27,10 +27,22 @@ class Steps:
     exponent: int
 
 
-def exponentials_of(site: AnySite) -> Int64:
-    """``exp`` of every distance below the row's maximum, in steps, from 0 to 255."""
-    scale = site.attrs.beta * quant_of(site.input(0)).scale
+def exponentials_of(site: AnySite, unit: int = 1) -> Int64:
+    """``exp`` of distances below the row's maximum, from 0 to 255 times ``unit`` steps."""
+    scale = site.attrs.beta * quant_of(site.input(0)).scale * unit
     return np.array([round(math.ldexp(math.exp(-scale * step), EXP_BITS)) for step in range(256)], np.int64)
+
+
+def is_wide(site: AnySite) -> bool:
+    """Whether steps are 16 bits wide: then an exponential is a product, of the upper byte's and the lower's."""
+    return site.input(0).dtype.bits == 16
+
+
+def _exponential(site: AnySite, distance: Int64) -> Int64:
+    fine = exponentials_of(site)
+    if not is_wide(site):
+        return fine[distance]
+    return (exponentials_of(site, 256)[distance >> 8] * fine[distance & 255]) >> EXP_BITS
 
 
 def steps_of(site: AnySite) -> Steps:
@@ -40,9 +52,9 @@ def steps_of(site: AnySite) -> Steps:
 
 def softmax_once(site: AnySite, data: Array) -> Array:
     """The exact meaning of the kernel; a step away from the real result at most."""
-    table, known = exponentials_of(site), steps_of(site)
+    known = steps_of(site)
     wide = data.astype(np.int64)
-    exp = table[wide.max(axis=-1, keepdims=True) - wide]
+    exp = _exponential(site, wide.max(axis=-1, keepdims=True) - wide)
     total = exp.sum(axis=-1, keepdims=True)
     bits = _bit_length(total)
     top = np.where(bits < 32, total << np.maximum(32 - bits, 0), total >> np.maximum(bits - 32, 0))

@@ -39,7 +39,7 @@ def interpolated(table: Int64, steps: Int64, dtype: DType) -> Int64:
     place, rest = raised >> bits, raised & ((1 << bits) - 1)
     value = (table[place] << bits) + (table[place + 1] - table[place]) * rest
     whole = (value + (1 << (bits + FRACTION_BITS - 1))) >> (bits + FRACTION_BITS)
-    return np.clip(whole, *dtype.limits)
+    return np.asarray(np.clip(whole, *dtype.limits), np.int64)
 
 
 def table_of(results: Array, bits: int, dtype: DType) -> Int64:
@@ -48,9 +48,13 @@ def table_of(results: Array, bits: int, dtype: DType) -> Int64:
     step = 1 << (16 - bits)
     knots = results[::step]
     # Beyond the last step the line goes on as it came.
-    last = 2 * results[-1] - results[-2] if step == 1 else knots[-1] + (results[-1] - knots[-1]) * step / (step - 1)
+    last = (
+        2 * results[-1] - results[-2]
+        if step == 1
+        else knots[-1] + (results[-1] - knots[-1]) * step / (step - 1)
+    )
     cut = np.clip(np.append(knots, last), low - 2.0**16, high + 2.0**16)
-    return np.rint(cut * (1 << FRACTION_BITS)).astype(np.int64)
+    return np.asarray(np.rint(cut * (1 << FRACTION_BITS)), np.int64)
 
 
 def _reference(site: Site[Interpolated], arrays: tuple[Array | None, ...]) -> tuple[Array, ...]:

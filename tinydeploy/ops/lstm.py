@@ -46,7 +46,8 @@ class Lstm(Attrs):
     """Gates lie in the order input, output, forget, cell; peepholes in the order input, output, forget.
 
     ``activations`` are f, g and h of each direction: of the gates, of the candidate, of the cell. ``clip``
-    bounds what goes into f and g, ``cell_clip`` the cell, as TFLite has it. With ``input_forget`` the forget gate is 1 minus the input gate.
+    bounds what goes into f and g, ``cell_clip`` the cell, as TFLite has it. With ``input_forget`` the forget
+    gate is 1 minus the input gate. Without ``sequence`` the last states are the only results.
     """
 
     direction: Direction = Direction.FORWARD

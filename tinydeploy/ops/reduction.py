@@ -10,8 +10,9 @@ import numpy as np
 
 from tinydeploy.ir import Array, DType, TensorType
 from tinydeploy.ops.base import AnyConstraint, AnySite, Constraint, only
+from tinydeploy.ops.blend import is_once, is_twice
 from tinydeploy.ops.plain import NUMBERS, plain_types
-from tinydeploy.ops.quantized import describe, int8_activations, is_quantized
+from tinydeploy.ops.quantized import activations, describe, int8_activations, is_quantized
 
 
 class ReductionAttrs(Protocol):
@@ -41,6 +42,11 @@ def elements_of(site: AnySite) -> int:
     return math.prod(site.input(0).shape[axis] for axis in attrs.axes)
 
 
+def peak_of(site: AnySite) -> int:
+    """The largest size of a sum of steps minus their zero point."""
+    return ((1 << site.input(0).dtype.bits) - 1) * elements_of(site)
+
+
 def axes_constraint() -> AnyConstraint:
     def hold(site: AnySite) -> bool:
         axes, rank = site.attrs.axes, len(site.input(0).shape)
@@ -56,8 +62,8 @@ def axes_constraint() -> AnyConstraint:
 
 
 def reduction_constraints(types: Sequence[DType] = NUMBERS) -> tuple[AnyConstraint, ...]:
-    """Limits of the reductions from int8 to int8, or of plain elements of one of ``types``."""
-    return (*only(is_quantized, int8_activations(0)), *plain_types(types, 0), axes_constraint())
+    """Limits of the reductions of steps to steps, or of plain elements of one of ``types``."""
+    return (*only(is_twice, int8_activations(0)), *only(is_once, activations(0)), *plain_types(types, 0), axes_constraint())
 
 
 def index_constraints() -> tuple[AnyConstraint, ...]:

@@ -27,7 +27,10 @@ ROLES = ("data", "weights", "recurrence", "bias?", "lengths?", "initial_h?")
 
 @dataclass(frozen=True, slots=True)
 class Rnn(Attrs):
-    """``activations`` holds one for each direction; ``clip`` bounds what goes into it."""
+    """``activations`` holds one for each direction; ``clip`` bounds what goes into it.
+
+    Without ``sequence`` the last state is the only result.
+    """
 
     direction: Direction = Direction.FORWARD
     activations: tuple[Cell, ...] = (TANH,)

@@ -22,7 +22,7 @@ from tinydeploy.ops.base import Constraint, Operator, Site, is_plain, no_macs, o
 from tinydeploy.ops.blend import is_once, is_twice
 from tinydeploy.ops.float_windows import float_types
 from tinydeploy.ops.integer_softmax import softmax_once
-from tinydeploy.ops.quantized import describe, int8_activations, is_activation, quant_of
+from tinydeploy.ops.quantized import activations, describe, is_activation, quant_of
 from tinydeploy.ops.wide_tables import wide_softmax
 
 DIFF_INTEGER_BITS = 5
@@ -125,7 +125,7 @@ OP = Operator(
     reference=_reference,
     macs=no_macs,
     constraints=(
-        *only(is_once, int8_activations(0)),
+        *only(is_once, activations(0)),
         *only(
             is_twice,
             Constraint(

@@ -12,7 +12,7 @@ from tinydeploy.ops.base import Constraint, Operator, Site, no_macs, only, opera
 from tinydeploy.ops.binary import fits_32_bits
 from tinydeploy.ops.plain import by_kind, plain_reference, widened
 from tinydeploy.ops.quantized import is_quantized, quant_of
-from tinydeploy.ops.reduction import elements_of, reduction_constraints, reduction_infer
+from tinydeploy.ops.reduction import elements_of, peak_of, reduction_constraints, reduction_infer
 from tinydeploy.ops.requantize import factor_between
 
 
@@ -56,7 +56,7 @@ OP = Operator(
             is_quantized,
             Constraint(
                 "no sum, brought to the output's scale, leaves 32 bits",
-                lambda site: fits_32_bits(255 * elements_of(site), factor_of(site)[1]),
+                lambda site: fits_32_bits(peak_of(site), factor_of(site)[1]),
                 lambda site: (
                     f"{elements_of(site)} elements, output scale {quant_of(site.outputs[0]).scale:g}"
                 ),

@@ -21,7 +21,8 @@ SumsOf = Callable[[AnySite, Array, Array], Array]
 def conv_sums(site: AnySite, data: Array, weights: Array) -> Array:
     """Conv2D or GroupedConv2D; weights [C_out, K_h, K_w, C_in / groups]."""
     vertical, horizontal = windows(site)
-    image = padded(data, *site.attrs.padding, 0)
+    rows, columns = site.attrs.padding
+    image = padded(data, rows, columns, 0)
     batch, height, width, channels = site.outputs[0].shape
     depth = weights.shape[3]
     groups = image.shape[3] // depth
@@ -40,7 +41,8 @@ def conv_sums(site: AnySite, data: Array, weights: Array) -> Array:
 def depthwise_sums(site: AnySite, data: Array, weights: Array) -> Array:
     """DepthwiseConv2D; weights [1, K_h, K_w, C_in * multiplier]."""
     vertical, horizontal = windows(site)
-    image = padded(data, *site.attrs.padding, 0)
+    rows, columns = site.attrs.padding
+    image = padded(data, rows, columns, 0)
     image = np.repeat(image, weights.shape[3] // image.shape[3], axis=3)
     shape = site.outputs[0].shape
     total = np.zeros(shape, np.float64)

@@ -108,7 +108,7 @@ def _shapes_fit(site: Site[Svdf]) -> bool:
 
 def _types(site: Site[Svdf]) -> tuple[DType | None, ...]:
     inputs = (*site.inputs, None)[: BIAS + 1]
-    return tuple(type_ and type_.dtype for type_ in (*inputs, *site.outputs))
+    return tuple(None if type_ is None else type_.dtype for type_ in (*inputs, *site.outputs))
 
 
 def _steps_fit(site: Site[Svdf]) -> bool:

@@ -68,7 +68,7 @@ def _between(entry: Int64, rest: Int64, entry_bits: int) -> Int64:
     table = np.array(sigmoid_table(), np.int64)
     inside = np.minimum(entry, 254)
     low, high = table[inside], table[inside + 1]
-    return (low << entry_bits) + rest * (high - low)
+    return np.asarray((low << entry_bits) + rest * (high - low), np.int64)
 
 
 def wide_sigmoid(steps: Int64, factor: Brought) -> Int64:
@@ -152,4 +152,4 @@ def wide_softmax(data: Int64, multiplier: int, shift: int) -> Int64:
     scale = on_line(centred, reciprocal_lines())
     right = 31 - headroom
     steps = (exp * scale + (np.int64(1) << (right - 1))) >> right
-    return np.clip(steps, 0, INT16_MAX)
+    return np.asarray(np.clip(steps, 0, INT16_MAX), np.int64)

@@ -118,7 +118,12 @@ class Context(Attributes):
         """The data of a value that is a constant, else None."""
         return self._builder.array(self._builder.ref(ref.id))
 
-    def substitute(self, *inputs: Ref | None) -> None:
+    @property
+    def given(self) -> tuple[Binding | None, ...]:
+        """The node's inputs, for ``substitute``."""
+        return tuple(self._inputs)
+
+    def substitute(self, *inputs: Binding | None) -> None:
         """From now on the node has these inputs: so that one operator's rule can end in another's."""
         self._inputs = list(inputs)
         while self._inputs and self._inputs[-1] is None:

@@ -20,6 +20,8 @@ from tinydeploy.frontends.onnx.tensors import TensorError, UnsupportedTensorErro
 from tinydeploy.frontends.onnx.types import OTHER_TYPES, held, type_proto
 from tinydeploy.ir import Array, TensorType
 
+FIRST_OPSET = 7
+"""Of older ones, operators that have not changed until this one."""
 MAX_NODES = 1 << 17
 """Nodes after functions and branches are opened."""
 MAX_DEPTH = 32
@@ -31,6 +33,9 @@ _REMEDIES = {
     "Loop": _STATIC,
     "Scan": _STATIC,
 }
+_OF_DATA = frozenset(("NonMaxSuppression", "NonZero", "Unique"))
+"""Unless all they read is constant, no plan of memory holds what they make."""
+_END_BEFORE = "end the model before it and do this step in the application"
 _REPLACE = "replace it in the model by supported operators, or compute that part outside of the model"
 
 
@@ -109,6 +114,8 @@ class Importer:
         local = self._functions.get((node.domain, node.op_type, node.overload))
         if local is not None:
             visit.call(local)
+        elif visit.is_outdated:
+            visit.refuse_version()
         elif visit.has_unknown:
             visit.skip()
         elif visit.key in self._rules:
@@ -234,6 +241,8 @@ class _Visit:
                 f"function {body.name!r} takes {len(body.input)} inputs, makes {len(body.output)}"
             )
         attributes = {proto.name: proto for proto in body.attribute_proto}
+        if self._schema is not None:
+            attributes |= schemas.defaults(self._schema)
         attributes.update((proto.name, proto) for proto in self._attributes)
         opsets = {**self._scope.opsets, **{_domain(item.domain): item.version for item in body.opset_import}}
         inner = self._scope.body(opsets, f"{self._name}/", attributes)
@@ -248,7 +257,9 @@ class _Visit:
     def skip(self) -> None:
         """An input is not known; say at least whether the operator is."""
         supported = self.key in self._importer._rules or self.key in ("Shape", "Size")
-        if not supported and self.schema_body() is None:
+        if self.key in _OF_DATA:
+            self._refuse("the shape of its result depends on the data", _END_BEFORE)
+        elif not supported and self.schema_body() is None:
             self.refuse()
         else:
             self._lose()
@@ -295,6 +306,17 @@ class _Visit:
         domain = self._domain or "ai.onnx"
         reason = f"the operator {self._node.op_type} of the domain {domain} is not supported"
         self._refuse(reason, _REMEDIES.get(self.key, _REPLACE))
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the node means something of an opset that is not supported any more."""
+        if self._domain or self._opset >= FIRST_OPSET:
+            return False
+        return not schemas.is_known_as(self._node.op_type, "", self._opset, FIRST_OPSET)
+
+    def refuse_version(self) -> None:
+        reason = f"{self._node.op_type} of opset {self._opset} is not supported; {FIRST_OPSET} and newer are"
+        self._refuse(reason, "export for a newer opset, or use onnx.version_converter")
 
     # Inside
 

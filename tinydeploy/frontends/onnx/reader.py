@@ -14,7 +14,7 @@ from tinydeploy.frontends.adapters import merge_adapter
 from tinydeploy.frontends.base import AS_IS, ImportOptions, Layout, Survey
 from tinydeploy.frontends.onnx.builder import Builder, Ref
 from tinydeploy.frontends.onnx.custom import rules_of
-from tinydeploy.frontends.onnx.importer import REPAIR, Importer, key_of
+from tinydeploy.frontends.onnx.importer import FIRST_OPSET, REPAIR, Importer, key_of
 from tinydeploy.frontends.onnx.interface import Dimensions, type_gap
 from tinydeploy.frontends.onnx.rules import RULES
 from tinydeploy.frontends.onnx.scope import Constant, Scope, Unknown
@@ -24,7 +24,6 @@ from tinydeploy.ops import check
 from tinydeploy.ops.transpose import Transpose
 
 FORMAT = "onnx"
-FIRST_OPSET = 7
 
 _TO_NCHW, _TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
 
@@ -91,15 +90,12 @@ def _parsed(data: bytes, where: str) -> ModelProto:
 def _version_gap(model: ModelProto) -> Gap | None:
     newest = defs.onnx_opset_version()
     for item in model.opset_import:
-        if item.domain in ("", "ai.onnx") and not FIRST_OPSET <= item.version <= newest:
-            new = item.version > newest
+        if item.domain in ("", "ai.onnx") and item.version > newest:
             return Gap(
                 f"opset {item.version}",
                 "OPSET",
                 f"opsets {FIRST_OPSET} to {newest} are supported",
-                "update the onnx package, or export for an older opset"
-                if new
-                else "export for a newer opset",
+                "update the onnx package, or export for an older opset",
             )
     return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from onnx import FunctionProto, NodeProto, TypeProto, defs
+from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto, defs
 
 Schema = Any
 """``onnx.defs.OpSchema``, of which the package's own type stubs know only a part."""
@@ -30,6 +30,22 @@ def contradiction(schema: Schema, node: NodeProto) -> str | None:
     if unknown:
         return f"attribute {unknown[0]!r} is none of its attributes in version {schema.since_version}"
     return None
+
+
+def defaults(schema: Schema) -> dict[str, AttributeProto]:
+    """The values of attributes that a node leaves out, by name, where the operator has a default."""
+    found = ((name, attribute.default_value) for name, attribute in schema.attributes.items())
+    return {
+        name: AttributeProto.FromString(value.SerializeToString())
+        for name, value in found
+        if value.type != AttributeProto.UNDEFINED
+    }
+
+
+def is_known_as(op: str, domain: str, old: int, new: int) -> bool:
+    """Whether an operator is defined in an old version of its domain as it is in a newer one."""
+    before, after = schema_of(op, domain, old), schema_of(op, domain, new)
+    return before is not None and after is not None and before.since_version == after.since_version
 
 
 def body_of(schema: Schema, node: NodeProto, types: Sequence[TypeProto], opset: int) -> FunctionProto | None:

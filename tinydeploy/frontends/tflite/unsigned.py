@@ -69,5 +69,5 @@ def _signed(tensor: Tensor) -> Tensor:
     if quant is not None:
         quant = dataclasses.replace(quant, zero_points=tuple(zero - _OFFSET for zero in quant.zero_points))
     if data is not None:
-        data = memoryview(np.frombuffer(data, np.uint8) ^ np.uint8(_OFFSET))
+        data = memoryview((np.frombuffer(data, np.uint8) ^ np.uint8(_OFFSET)).tobytes())
     return dataclasses.replace(tensor, dtype=DType.INT8, quant=quant, data=data, unsigned=True)

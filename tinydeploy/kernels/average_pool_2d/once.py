@@ -19,13 +19,13 @@ from tinydeploy.kernels.base import (
     Schedule,
     constant,
 )
-from tinydeploy.kernels.image import image_access, image_result, shape_text, window_text
+from tinydeploy.kernels.image import image_access, image_result, shape_text, steps_ctype, window_text
 from tinydeploy.ops import AnySite
 from tinydeploy.ops.average_pool_2d import AveragePool2D, factors_of
 from tinydeploy.ops.blend import is_once
 from tinydeploy.ops.float_pools import tap_counts
 from tinydeploy.ops.pooling import windows
-from tinydeploy.ops.quantized import activation_limits, is_int8, quant_of
+from tinydeploy.ops.quantized import activation_limits, is_activation, quant_of
 
 INSTRUCTIONS_PER_TAP = 5
 INSTRUCTIONS_PER_OUTPUT = 25
@@ -33,7 +33,7 @@ INSTRUCTIONS_PER_OUTPUT = 25
 
 @dataclass(frozen=True, slots=True)
 class AverageParams(Params):
-    """``vary``: the number of taps that count differs between outputs. It is a product of rows and columns."""
+    """``vary``: how many taps count differs between outputs. It is a product of rows and columns."""
 
     width_in: int
     width_out: int
@@ -47,6 +47,7 @@ class AverageParams(Params):
     low: int
     high: int
     vary: bool
+    ctype: str
 
 
 def _make(site: AnySite, _knobs: Knobs) -> Kernel:
@@ -69,6 +70,7 @@ def _make(site: AnySite, _knobs: Knobs) -> Kernel:
         low=low,
         high=high,
         vary=vary,
+        ctype=steps_ctype(output),
     )
     zero_point = quant_of(site.input(0)).zero_point
     multipliers, shifts = factors_of(site)
@@ -112,7 +114,7 @@ SCHEDULE = Schedule(
     name="average_pool_2d/once",
     op=AveragePool2D,
     doc="plain C; no division: a factor per number of taps that count",
-    applies=lambda site, _target: is_once(site) and is_int8(site.input(0)) and is_int8(site.outputs[0]),
+    applies=lambda site, _target: is_once(site) and is_activation(site.outputs[0]),
     knobs=lambda _site, _target: (Banded(1),),
     make=_make,
 )

@@ -38,7 +38,6 @@ class PoolParams(Params):
     ties_up: bool = False
 
 
-
 def _make(site: AnySite, _knobs: Knobs) -> Kernel:
     vertical, horizontal = windows(site.attrs)
     _, height, width, channels = site.input(0).shape

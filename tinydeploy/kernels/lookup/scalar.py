@@ -45,7 +45,12 @@ class LookupParams(Params):
     first: int = -128
 
 
-_C_TYPES = {DType.INT8: CType.INT8, DType.UINT8: CType.UINT8, DType.INT16: CType.INT16, DType.INT32: CType.INT32}
+_C_TYPES = {
+    DType.INT8: CType.INT8,
+    DType.UINT8: CType.UINT8,
+    DType.INT16: CType.INT16,
+    DType.INT32: CType.INT32,
+}
 
 
 def _table(site: AnySite) -> Array:

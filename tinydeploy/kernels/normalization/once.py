@@ -1,4 +1,4 @@
-"""Normalization of int8 steps in plain C: two passes over each group, one square root and one division between."""
+"""Normalization of steps in plain C: two passes over each group, one square root and one division between."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from tinydeploy.kernels.base import (
     Schedule,
     constant,
 )
+from tinydeploy.kernels.image import steps_ctype
 from tinydeploy.kernels.nest import (
     Loop,
     broadcast_strides,
@@ -30,7 +31,7 @@ from tinydeploy.kernels.nest import (
 from tinydeploy.ops import AnySite
 from tinydeploy.ops.integer_normalization import FRACTION_BITS, elements_of, factors_of
 from tinydeploy.ops.normalization import Normalization
-from tinydeploy.ops.quantized import is_int8, quant_of
+from tinydeploy.ops.quantized import is_activation, quant_of
 
 INSTRUCTIONS_PER_ELEMENT = 35
 INSTRUCTIONS_PER_GROUP = 900
@@ -48,6 +49,9 @@ class NormalizationParams(Params):
     room: int
     drop: int
     exponent: int
+    ctype: str
+    low: int
+    high: int
 
 
 def _make(site: AnySite, _knobs: Knobs) -> Kernel:
@@ -65,6 +69,9 @@ def _make(site: AnySite, _knobs: Knobs) -> Kernel:
         room=known.room,
         drop=61 - FRACTION_BITS - known.room // 2,
         exponent=known.exponent,
+        ctype=steps_ctype(site.input(0)),
+        low=site.outputs[0].dtype.limits[0],
+        high=site.outputs[0].dtype.limits[1],
     )
     elements = site.input(0).elements
     return Kernel(
@@ -93,7 +100,7 @@ SCHEDULE = Schedule(
     name="normalization/once",
     op=Normalization,
     doc="plain C; exact sums, one integer square root and one reciprocal per group",
-    applies=lambda site, _target: is_int8(site.input(0)) and is_int8(site.outputs[0]),
+    applies=lambda site, _target: is_activation(site.input(0)) and is_activation(site.outputs[0]),
     knobs=lambda _site, _target: (Banded(1),),
     make=_make,
 )

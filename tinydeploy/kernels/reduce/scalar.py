@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tinydeploy.ir import DType
 from tinydeploy.kernels.base import Banded, Instance, Kernel, Knobs, Params, Scalar, Schedule
+from tinydeploy.kernels.image import steps_ctype
 from tinydeploy.kernels.nest import Loop, merged, shape_text, strides_of, whole_access, whole_result
 from tinydeploy.kernels.requantize import single_requantizer
 from tinydeploy.kernels.targets import Target
@@ -40,6 +41,9 @@ class ReduceParams(Params):
     extent: int
     step: int
     function: str
+    ctype: str = "int8_t"
+    low: int = -128
+    high: int = 127
 
 
 _KINDS = {
@@ -66,6 +70,9 @@ def _make(site: AnySite, _knobs: Knobs) -> Kernel:
         extent=elements_of(site),
         step=strides[axes[0]] if kind == "arg" else 0,
         function=function,
+        ctype=steps_ctype(site.input(0)),
+        low=site.input(0).dtype.limits[0],
+        high=site.input(0).dtype.limits[1],
     )
     outputs = site.outputs[0].elements
     return Kernel(
@@ -88,7 +95,7 @@ def _scalars(site: AnySite) -> tuple[tuple[Scalar, ...], str]:
     """The arguments of a sum, its start holding the zero points of all elements; and the C function."""
     factor_of = mean_op.factor_of if isinstance(site.attrs, Mean) else sum_op.factor_of
     multiplier, shift = factor_of(site)
-    peak = 255 * elements_of(site)
+    peak = ((1 << site.input(0).dtype.bits) - 1) * elements_of(site)
     function, shift = single_requantizer(site.attrs.rounding, multiplier, shift, peak)
     scalars = (
         Scalar("start", -quant_of(site.input(0)).zero_point * elements_of(site)),

@@ -7,6 +7,7 @@ import numpy as np
 from tinydeploy.ir import Array, DType, Quant, TensorType
 from tinydeploy.passes.integerize.known import Constant
 
+
 def own_steps(constant: Constant, axis: int | None = None) -> tuple[TensorType, Array] | None:
     """The steps and scales that the model gives a constant; None where it does not, or not along ``axis``.
 

@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tinydeploy.fixed_point import Rounding
 from tinydeploy.ir import Attrs, DType, Node, Quant, TensorType
 from tinydeploy.ops import AnySite
@@ -100,19 +102,24 @@ def _normalized(sweep: Sweep, node: Node, _site: AnySite) -> None:
     sweep.compute(node, wanted, node.attrs, tuple(operands))
 
 
-def _resampled(sweep: Sweep, node: Node, _site: AnySite) -> None:
+def _resampled(sweep: Sweep, node: Node, site: AnySite) -> None:
     """Weighted sums of steps: in the scale they have if the result has it too, else in one 64 times as fine."""
     output = node.outputs[0]
-    wanted, known = sweep.wanted(output), sweep.steps(node.inputs[0])
-    if wanted is None or known is None or known.type.quant is None:
+    wanted, known, weights = sweep.wanted(output), sweep.steps(node.inputs[0]), site.constant(2)
+    if wanted is None or known is None or known.type.quant is None or weights is None:
         return
-    type_, source = known.type, known.source
-    if type_.dtype is DType.INT8 and (wanted.dtype, wanted.quant) != (type_.dtype, type_.quant):
+    type_, source, largest = known.type, known.source, max(-known.low, known.high)
+    same = (wanted.dtype, wanted.quant) == (type_.dtype, type_.quant)
+    if type_.dtype is DType.INT8 and not same:
         type_ = TensorType(DType.INT16, type_.shape, Quant((known.type.quant.scale / 64,), (0,)))
         fine = sweep.requantized(known, type_, sweep.graph.values[output].name)
         if fine is None:
             return
-        source = fine
+        source, largest = fine, 255 * 64
+    largest = int(largest * np.abs(weights).sum(axis=1).max()) + 1
+    _, most = type_.dtype.limits
+    if not same and largest > most:
+        return
     made = sweep.emit(
         node.name,
         node.attrs,
@@ -121,12 +128,13 @@ def _resampled(sweep: Sweep, node: Node, _site: AnySite) -> None:
         dataclasses.replace(type_, shape=sweep.graph.type(output).shape),
     )
     if made is not None:
-        sweep.known[output] = steps_known(made, sweep.type(made))
+        bounds = (None, None) if same else (-largest, largest)
+        sweep.known[output] = steps_known(made, sweep.type(made), *bounds)
 
 
 def _quotient(sweep: Sweep, node: Node, _site: AnySite) -> None:
-    """Division is a product with the reciprocal, a function of the divisor: so large at most that any dividend
-    but 0 leaves the output's range."""
+    """Division is a product with the reciprocal, a function of the divisor: so large at most that any
+    dividend but 0 leaves the output's range."""
     wanted = sweep.wanted(node.outputs[0])
     dividend, divisor = node.inputs
     if not isinstance(node.attrs, Binary) or node.attrs.function is not BinaryFunction.DIV or wanted is None:

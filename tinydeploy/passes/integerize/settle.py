@@ -18,7 +18,7 @@ def settle(graph: Graph) -> Graph:
 
 
 def _folded(graph: Graph) -> Graph:
-    """Quantize of constants is computed: how quantization-aware training leaves weights; and Reinterpret of them."""
+    """Quantize of constants is computed: so quantization-aware training leaves weights; Reinterpret too."""
     known: dict[int, Array] = {}
     edit = Rewriter(graph)
     for index, node in enumerate(graph.nodes):

@@ -12,9 +12,12 @@ from tinydeploy.ops import OPS, AnySite, Site, check, site_of
 from tinydeploy.ops.dequantize import Dequantize
 from tinydeploy.ops.interpolated import MOST_BITS, Interpolated, interpolated, table_of
 from tinydeploy.ops.lookup import Lookup
+from tinydeploy.ops.maximum import Maximum
+from tinydeploy.ops.minimum import Minimum
 from tinydeploy.ops.movement import fill_of, with_fill
 from tinydeploy.ops.quantize import Quantize
 from tinydeploy.ops.quantized import Activation, activation_limits, quant_of
+from tinydeploy.ops.reinterpret import Reinterpret
 from tinydeploy.ops.requantize import Requantize
 from tinydeploy.passes.integerize.constants import fine_steps
 from tinydeploy.passes.integerize.known import (
@@ -109,7 +112,11 @@ class Sweep:
         if known is not None:
             return known.source
         known = self.known.get(value)
-        return None if known is None else self._function(value, known, known.table, DType.INT16)
+        if known is None:
+            return None
+        if known.type.dtype is DType.INT16:
+            return self._fine_lines(value, known)
+        return self._function(value, known, known.table, DType.INT16)
 
     def reciprocal(self, value: int, largest: float) -> int | None:
         """1 over a float value, within ``largest``, as operand of arithmetic."""
@@ -124,6 +131,13 @@ class Sweep:
         with np.errstate(divide="ignore"):
             table = np.clip(1.0 / known.table.astype(np.float64), -largest, largest)
         return self._function(value, known, table, DType.INT32)
+
+    def _fine_lines(self, value: int, known: Known) -> int | None:
+        reached = known.table[known.reached]
+        if not np.isfinite(reached).all():
+            return None
+        type_, _ = fine_steps(reached, DType.INT16)
+        return self._lined(known, dataclasses.replace(type_, shape=known.type.shape), self._name(value))
 
     def _function(self, value: int, known: Known, table: Array, dtype: DType) -> int | None:
         reached = table[known.reached]
@@ -176,15 +190,26 @@ class Sweep:
             return False
         clamped = hasattr(attrs, "activation") and activation is not None
         if not clamped and (low, high) != type_.dtype.limits:
-            if type_.dtype is not DType.INT8:
-                return False
-            steps = np.clip(np.arange(-128, 128), low, high)
-            made = self.looked_up(steps_known(made, type_), steps, type_, name)
+            made = self._clamped(made, type_, low, high, name)
         if made is None:
             return False
         self._passed |= wanted.passed
         self.known[output] = steps_known(made, type_, low, high)
         return True
+
+    def _clamped(self, source: int, type_: TensorType, low: int, high: int, name: str) -> int | None:
+        """Steps within bounds, by a table or, where they are wide, two nodes."""
+        if type_.dtype is DType.INT8:
+            return self.looked_up(
+                steps_known(source, type_), np.clip(np.arange(-128, 128), low, high), type_, name
+            )
+        made: int | None = source
+        bound = dataclasses.replace(type_, shape=(1,) * max(len(type_.shape), 1))
+        for attrs, limit in ((Maximum(), low), (Minimum(), high)):
+            if made is not None and limit not in type_.dtype.limits:
+                constant = self.constant(f"{name}/bound", bound, np.full(bound.shape, limit))
+                made = self.emit(name, attrs, (made, constant), name, type_)
+        return made
 
     # One node
 
@@ -348,20 +373,29 @@ class Sweep:
         if known is None:
             return
         type_ = dataclasses.replace(known.type, shape=self.graph.type(output).shape)
-        made = self.emit(node.name, node.attrs, (known.source,), self._steps_name(output, type_), type_)
+        name = self._steps_name(output, type_)
+        if known.type.dtype is DType.INT8:
+            made = self.emit(node.name, node.attrs, (known.source,), name, type_)
+        else:
+            made = self._numbers(known, output)
+            plain = dataclasses.replace(type_, quant=None)
+            made = None if made is None else self.emit(node.name, node.attrs, (made,), name, plain)
+            made = None if made is None else self.emit(node.name, Reinterpret(), (made,), name, type_)
         if made is not None:
             self._moved(output, steps_known(made, type_, known.low, known.high))
 
     def _index(self, index: int, node: Node) -> None:
         """Which element is the largest does not depend on the scale."""
         known = self.steps(node.inputs[0])
-        if known is not None:
-            output = node.outputs[0]
-            made = self.emit(
-                node.name, node.attrs, (known.source,), self._name(output), self.graph.type(output)
-            )
-            if made is not None:
-                self._edit.replace_value(output, made)
+        if known is None:
+            return
+        output = node.outputs[0]
+        numbers = self._numbers(known, output)
+        if numbers is None:
+            return
+        made = self.emit(node.name, node.attrs, (numbers,), self._name(output), self.graph.type(output))
+        if made is not None:
+            self._edit.replace_value(output, made)
 
     def _pointwise(self, index: int, node: Node) -> bool:
         """A function of one element of a single quantized value."""
@@ -381,7 +415,7 @@ class Sweep:
         if len(sources) != 1 or len(node.outputs) != 1:
             return False
         (known,) = sources.values()
-        if known.type.dtype is not DType.INT8 and type(node.attrs) in RULES:
+        if known.type.dtype is not DType.INT8 and type(node.attrs) in RULES and self.wanted(output):
             return False
         if self.graph.type(output).shape != known.type.shape:
             return False
@@ -392,6 +426,11 @@ class Sweep:
         return True
 
     # Small things
+
+    def _numbers(self, known: Known, output: int) -> int | None:
+        """Steps as plain integers: their order is that of the numbers they stand for."""
+        plain = dataclasses.replace(known.type, quant=None)
+        return self.emit(self._name(output), Reinterpret(), (known.source,), self._name(output), plain)
 
     def _moved(self, output: int, known: Known) -> None:
         """A float value is now made from steps; who reads it in float32 gets them through one Dequantize."""

@@ -33,8 +33,8 @@ class Wanted:
     """The quantization in which every reader of a value takes it, through clamps to [``low``, ``high``].
 
     Before that it is multiplied by ``gain`` and gets ``offset``, one number per index of the last axis.
-    ``passed`` are the nodes on the way that do this. ``name`` is that of the steps, empty where they are moved
-    before.
+    ``passed`` are the nodes on the way that do this. ``name`` is that of the steps, empty where they are
+    moved before.
     """
 
     dtype: DType

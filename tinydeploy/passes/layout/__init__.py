@@ -1,7 +1,7 @@
 """Let transposes move towards the outputs until they cancel: images stay [N, H, W, C] from end to end.
 
-A format that keeps channels before the image brings a pair of transposes around every convolution. Each value is
-held as an arrangement of another one's elements, and made only where an operator needs it in its own order.
+A format that keeps channels before the image brings a pair of transposes around every convolution. Each value
+is held as an arrangement of another one's elements, and made only where an operator needs its own order.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tinydeploy.passes.remove_unused import remove_unused
 
 
 def layout(graph: Graph) -> Graph:
-    """The graph with as few elements transposed as this finds; the same graph where it finds nothing better."""
+    """The graph with as few elements transposed as this finds; the same graph where it finds nothing."""
     if not any(node.op == "Transpose" for node in graph.nodes):
         return graph
     new = Rebuild(graph)

@@ -1,4 +1,4 @@
-"""How the elements of one value lie in another: axes split, reordered and joined, whatever their extents of 1.
+"""How the elements of one value lie in another: axes split, reordered and joined, extents of 1 left out.
 
 Value v is *arranged* in base b when ``v = b.reshape(dims).transpose(order).reshape(v.shape)``. ``dims`` holds
 no extent of 1 and is fine enough that every axis of v is a run of the reordered dims. Transposes and reshapes
@@ -37,7 +37,7 @@ class Arrangement:
         return tuple(self.dims[index] for index in self.order)
 
     def reshaped(self, shape: Shape) -> Arrangement | None:
-        """The arrangement of the value under another shape; None where that cuts across the reordered dims."""
+        """The arrangement of the value under another shape; None where that cuts across reordered dims."""
         dims, order = list(self.dims), list(self.order)
         position = 0
         for wanted in without_ones(shape):
@@ -60,7 +60,7 @@ class Arrangement:
         return Arrangement(tuple(dims), tuple(order)) if position == len(order) else None
 
     def runs(self, shape: Shape) -> tuple[Shape, ...] | None:
-        """For each axis of the value the dims that make it up, in its order; None where an axis cuts a dim."""
+        """For each axis of the value the dims that make it up, in order; None where an axis cuts a dim."""
         runs: list[Shape] = []
         position = 0
         for extent in shape:

@@ -14,8 +14,10 @@ import numpy as np
 from tinydeploy.ir import Node, TensorType
 from tinydeploy.ops.concatenation import Concatenation
 from tinydeploy.ops.fully_connected import FullyConnected
+from tinydeploy.ops.normalization import Normalization
 from tinydeploy.ops.pad import Pad
 from tinydeploy.ops.slice import Slice
+from tinydeploy.ops.take import Take
 from tinydeploy.ops.transpose import Transpose
 from tinydeploy.passes.layout.arrangement import Aligned, Shape, aligned, plain
 from tinydeploy.passes.layout.rebuild import Rebuild, View, quant_in_base
@@ -68,6 +70,11 @@ def _unary(new: Rebuild, node: Node) -> bool:
     made = new.emit(node, node.attrs, (view.base, *others), TensorType(type_.dtype, base, quant))
     new.hold(output, View(made, view.arrangement))
     return True
+
+
+def _reinterpret(new: Rebuild, node: Node) -> bool:
+    """Constants take the other type at once."""
+    return new.retyped(node) or _unary(new, node)
 
 
 def _leader(new: Rebuild, node: Node, shape: Shape) -> Aligned | None:
@@ -127,7 +134,7 @@ def _turned(made: int, shape: Shape, order: Shape) -> View:
 
 
 def _along(new: Rebuild, node: Node) -> tuple[Aligned, int] | None:
-    """The aligned base of the first operand, made; None where nothing is held back or it is quantized by axis."""
+    """The aligned base of the first operand, made; None where it is plain, or quantized by axis."""
     value = _first(node)
     type_ = new.graph.type(value)
     view = new.view(value)
@@ -138,6 +145,57 @@ def _along(new: Rebuild, node: Node) -> tuple[Aligned, int] | None:
         return None
     base = _operand(new, value, found)
     return None if base is None else (found, base)
+
+
+def _settle(new: Rebuild, node: Node, made: int, found: Aligned) -> bool:
+    """The node's output, computed in the aligned base's axes."""
+    new.hold(node.outputs[0], _turned(made, new.type(made).shape, found.order))
+    return True
+
+
+def _one_axis(new: Rebuild, node: Node) -> bool:
+    """Along one axis; further operands have nothing to do with the data's axes."""
+    along = _along(new, node)
+    axis: int | None = getattr(node.attrs, "axis", None)
+    if along is None or axis is None:
+        return False
+    found, base = along
+    type_ = new.graph.type(node.outputs[0])
+    rest = tuple(None if other is None else new.made(other) for other in node.inputs[1:])
+    attrs = dataclasses.replace(node.attrs, axis=found.order[axis])  # type: ignore[type-var]
+    shape = found.moved(type_.shape)
+    return _settle(
+        new, node, new.emit(node, attrs, (base, *rest), TensorType(type_.dtype, shape, type_.quant)), found
+    )
+
+
+def _take(new: Rebuild, node: Node) -> bool:
+    along = _along(new, node)
+    if along is None or not isinstance(node.attrs, Take):
+        return False
+    found, base = along
+    type_ = new.graph.type(node.outputs[0])
+    attrs = Take(tuple(node.attrs.places[found.order.index(axis)] for axis in range(len(found.order))))
+    made = new.emit(node, attrs, (base,), TensorType(type_.dtype, found.moved(type_.shape), type_.quant))
+    return _settle(new, node, made, found)
+
+
+def _normalize(new: Rebuild, node: Node) -> bool:
+    """Over any axes; scale and bias broadcast."""
+    along, attrs = _along(new, node), node.attrs
+    if along is None or not isinstance(attrs, Normalization):
+        return False
+    found, base = along
+    rank = len(found.order)
+    if any(value is not None and len(new.graph.type(value).shape) > rank for value in node.inputs[1:]):
+        return False
+    rest = [None if value is None else _operand(new, value, found) for value in node.inputs[1:]]
+    if any(made is None and value is not None for made, value in zip(rest, node.inputs[1:], strict=True)):
+        return False
+    moved = dataclasses.replace(attrs, axes=tuple(sorted(found.order[axis] for axis in attrs.axes)))
+    type_ = new.graph.type(node.outputs[0])
+    made = new.emit(node, moved, (base, *rest), TensorType(type_.dtype, found.shape, type_.quant))
+    return _settle(new, node, made, found)
 
 
 def _pad(new: Rebuild, node: Node) -> bool:
@@ -253,7 +311,9 @@ def _fully_connected(new: Rebuild, node: Node) -> bool:
     if view.arrangement.is_plain or runs is None or (quant is not None and quant.axis == 1):
         return False
     rows, columns = runs
-    if rows != tuple(range(len(rows))) or sorted(columns) != list(range(len(rows), len(view.arrangement.dims))):
+    if rows != tuple(range(len(rows))) or sorted(columns) != list(
+        range(len(rows), len(view.arrangement.dims))
+    ):
         return False
     own = new.view(weights)
     extents = tuple(view.arrangement.dims[index] for index in columns)
@@ -267,7 +327,10 @@ def _fully_connected(new: Rebuild, node: Node) -> bool:
     name = new.graph.values[weights].name
     reordered = new.arranged(View(own.base, turned), table.shape, quant, name)
     flat = new.arranged(
-        View(view.base, plain(new.type(view.base).shape)), type_.shape, type_.quant, new.graph.values[value].name
+        View(view.base, plain(new.type(view.base).shape)),
+        type_.shape,
+        type_.quant,
+        new.graph.values[value].name,
     )
     rest = tuple(None if other is None else new.made(other) for other in node.inputs[2:])
     output = new.graph.type(node.outputs[0])
@@ -276,19 +339,37 @@ def _fully_connected(new: Rebuild, node: Node) -> bool:
     return True
 
 
-_UNARY = ["Cast", "Clip", "Dequantize", "HardSwish", "LeakyRelu", "Logistic", "Lookup", "Quantize", "Relu", "Requantize", "Tanh", "Unary"]
-_SEVERAL = ["Add", "Binary", "Compare", "Logical", "Maximum", "Minimum", "Mul", "Prelu", "Sub", "Where"]
-_REDUCING = ["ArgMax", "ArgMin", "Mean", "Reduce", "ReduceMax", "ReduceMin", "Sum"]
+_UNARY = (
+    *(
+        "Cast",
+        "Clip",
+        "Dequantize",
+        "HardSwish",
+        "Interpolated",
+        "LeakyRelu",
+        "Logistic",
+        "Lookup",
+        "Quantize",
+    ),
+    *("Relu", "Requantize", "Tanh", "Unary"),
+)
+_SEVERAL = ("Add", "Binary", "Compare", "Logical", "Maximum", "Minimum", "Mul", "Prelu", "Sub", "Where")
+_REDUCING = ("ArgMax", "ArgMin", "Mean", "Reduce", "ReduceMax", "ReduceMin", "Sum")
+_ALONG_ONE = ("CumSum", "Resample")
 
 MOVES: dict[str, Move] = {
     "Concatenation": _concatenate,
     "FullyConnected": _fully_connected,
+    "Normalization": _normalize,
     "LogSoftmax": _last_axis,
     "Pad": _pad,
+    "Reinterpret": _reinterpret,
     "Reshape": _reshape,
     "Slice": _slice,
     "Softmax": _last_axis,
+    "Take": _take,
     "Transpose": _transpose,
+    **dict.fromkeys(_ALONG_ONE, _one_axis),
     **dict.fromkeys(_REDUCING, _reduce),
     **dict.fromkeys(_SEVERAL, _several),
     **dict.fromkeys(_UNARY, _unary),

@@ -82,12 +82,24 @@ class Rebuild:
             self._scaled[new] = _Scaled(node.name, attrs, inputs[0])
         return new
 
+    def retyped(self, node: Node) -> bool:
+        """Where the operand is a constant, the node is one, of its output's type. Says whether it is."""
+        value, output = node.inputs[0], node.outputs[0]
+        if value is None or self._views[value].base not in self._arrays:
+            return False
+        type_ = self.graph.type(output)
+        array = self._arrays[self.made(value)]
+        self._define(output, self._constant(self.graph.values[output].name, type_, array))
+        return True
+
     def copy(self, node: Node) -> None:
         """A source's node as it is, all its operands made."""
         inputs = tuple(None if value is None else self.made(value) for value in node.inputs)
         values = self.graph.values
         outputs = tuple((values[out].name, values[out].type) for out in node.outputs)
-        for out, new in zip(node.outputs, self._rewriter.node(node.name, node.attrs, inputs, outputs), strict=True):
+        for out, new in zip(
+            node.outputs, self._rewriter.node(node.name, node.attrs, inputs, outputs), strict=True
+        ):
             self._define(out, new)
         if isinstance(node.attrs, Dequantize) and inputs[0] in self._arrays and inputs[0] is not None:
             self._scaled[self._views[node.outputs[0]].base] = _Scaled(node.name, node.attrs, inputs[0])
@@ -98,14 +110,13 @@ class Rebuild:
         return self.arranged(view, type_.shape, type_.quant, self.graph.values[value].name)
 
     def arranged(self, view: View, shape: Shape, quant: Quant | None, name: str) -> int:
-        """The elements of a view as a value of this shape: at worst a transpose, computed now for constants."""
+        """The elements of a view as a value of this shape: at worst a transpose, done now for constants."""
         source = self._types[view.base]
         if view.arrangement.is_plain and source.shape == shape:
             return view.base
-        arrangement = view.arrangement.simplified()
-        key = (view.base, arrangement, shape)
+        key = (view.base, view.arrangement.simplified(), shape)
         if key not in self._made:
-            self._made[key] = self._arranged(View(view.base, arrangement), shape, quant, name)
+            self._made[key] = self._arranged(view, shape, quant, name)
         return self._made[key]
 
     def freeze(self) -> Graph:
@@ -130,17 +141,25 @@ class Rebuild:
                 return made
         current = view.base
         if view.arrangement.is_plain:
-            return self._node(f"{name}/reshape", Reshape(shape), current, TensorType(source.dtype, shape, quant), name)
+            return self._node(
+                f"{name}/reshape", Reshape(shape), current, TensorType(source.dtype, shape, quant), name
+            )
         dims, order = self._axes(view, shape)
         if dims != source.shape:
-            between = TensorType(source.dtype, dims, _carried(source.quant, view.arrangement, source.shape, dims))
+            between = TensorType(
+                source.dtype, dims, _carried(source.quant, view.arrangement, source.shape, dims)
+            )
             current = self._node(f"{name}/reshape", Reshape(dims), current, between, f"{name}/reshape")
         turned = tuple(dims[axis] for axis in order)
         label = name if turned == shape else f"{name}/transpose"
-        type_ = TensorType(source.dtype, turned, quant if turned == shape or quant is None or quant.per_tensor else None)
+        type_ = TensorType(
+            source.dtype, turned, quant if turned == shape or quant is None or quant.per_tensor else None
+        )
         current = self._node(f"{name}/transpose", Transpose(order), current, type_, label)
         if turned != shape:
-            current = self._node(f"{name}/shape", Reshape(shape), current, TensorType(source.dtype, shape, quant), name)
+            current = self._node(
+                f"{name}/shape", Reshape(shape), current, TensorType(source.dtype, shape, quant), name
+            )
         return current
 
     def _axes(self, view: View, shape: Shape) -> tuple[Shape, Shape]:
@@ -152,7 +171,8 @@ class Rebuild:
             order = tuple(next(rest) if axis is None else axis for axis in axes)
             if tuple(source[axis] for axis in order) == shape:
                 return source, order
-        return view.arrangement.dims, view.arrangement.order
+        simple = view.arrangement.simplified()
+        return simple.dims, simple.order
 
     def _rescaled(self, view: View, scaled: _Scaled, shape: Shape, name: str) -> int | None:
         """Dequantize of the reordered constant; None where its quantized axis does not survive."""
@@ -165,7 +185,9 @@ class Rebuild:
             quant = dataclasses.replace(quant, axis=axis)
         array = np.ascontiguousarray(view.arrangement.of(self._arrays[scaled.constant], shape))
         constant = self._constant(self._names[scaled.constant], TensorType(type_.dtype, shape, quant), array)
-        return self._node(scaled.name, scaled.attrs, constant, TensorType(self._types[view.base].dtype, shape), name)
+        return self._node(
+            scaled.name, scaled.attrs, constant, TensorType(self._types[view.base].dtype, shape), name
+        )
 
     def _node(self, node: str, attrs: Attrs, source: int, type_: TensorType, name: str) -> int:
         (new,) = self._rewriter.node(node, attrs, (source,), ((name, type_),))

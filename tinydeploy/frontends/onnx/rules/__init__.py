@@ -4,6 +4,7 @@ from tinydeploy.frontends.onnx.context import Rule
 from tinydeploy.frontends.onnx.rules import (
     basics,
     dynamic,
+    einsum,
     elementwise,
     functions,
     indices,
@@ -17,12 +18,14 @@ from tinydeploy.frontends.onnx.rules import (
     reductions,
     resize,
     sampling,
+    signal,
     windows,
 )
 
 RULES: dict[str, Rule] = {
     **basics.RULES,
     **dynamic.RULES,
+    **einsum.RULES,
     **elementwise.RULES,
     **functions.RULES,
     **indices.RULES,
@@ -36,6 +39,7 @@ RULES: dict[str, Rule] = {
     **reductions.RULES,
     **resize.RULES,
     **sampling.RULES,
+    **signal.RULES,
     **windows.RULES,
 }
 """Keys are operator names, "Conv", with the domain before those of others, "com.microsoft.QLinearAdd"."""

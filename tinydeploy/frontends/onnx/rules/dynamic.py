@@ -1,7 +1,7 @@
-"""Integer products without scales, and scales that are computed at run time: quantization without calibration.
+"""Integer products without scales, and scales of the run: quantization without calibration.
 
-The products are sums of plain integers. They are computed in float32, which holds whole numbers below 2**24 exactly;
-longer sums are made of several such parts.
+The products are sums of plain integers. They are computed in float32, which holds whole numbers below 2**24
+exactly; longer sums are made of several such parts.
 """
 
 from __future__ import annotations

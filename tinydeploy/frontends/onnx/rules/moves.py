@@ -18,6 +18,7 @@ from tinydeploy.ops.pad import Border, Pad
 from tinydeploy.ops.slice import Slice
 from tinydeploy.ops.space_to_depth import SpaceToDepth
 from tinydeploy.ops.tile import Tile
+from tinydeploy.ops.where import Where
 
 
 def _concat(context: Context) -> None:
@@ -190,6 +191,22 @@ def _center_crop_pad(context: Context) -> None:
     context.set(moved(context, Pad(tuple(pairs)), data) if any(map(any, pairs)) else data)
 
 
+def _trilu(context: Context) -> None:
+    """The matrix where a constant mask says, zeros elsewhere."""
+    data = context.input(0)
+    if data.rank < 2:
+        raise context.fault(f"its input has shape {list(data.shape)}; matrices are needed")
+    k = int(context.need_constant(1, "the diagonal").reshape(-1)[0]) if context.optional(1) is not None else 0
+    k = max(min(k, data.shape[-1]), -data.shape[-2])
+    ones = np.ones(data.shape[-2:], np.bool_)
+    mask = np.triu(ones, k) if context.int_("upper", 1) else np.tril(ones, k)
+    if mask.all():
+        context.set(data)
+        return
+    zero = context.literal(np.zeros((), data.dtype.numpy), "zero", data.type.quant)
+    context.set(context.emit(Where(), context.literal(mask, "mask"), data, zero, like=data.type.quant))
+
+
 def _eye_like(context: Context) -> None:
     data = context.input(0)
     if data.rank != 2:
@@ -230,4 +247,5 @@ RULES: dict[str, Rule] = {
     "Split": _split,
     "Tile": _tile,
     "Transpose": _transpose,
+    "Trilu": _trilu,
 }

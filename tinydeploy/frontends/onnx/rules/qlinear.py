@@ -12,9 +12,10 @@ import numpy as np
 from tinydeploy.frontends.onnx.builder import Ref
 from tinydeploy.frontends.onnx.context import Context, Rule
 from tinydeploy.frontends.onnx.rules import matrices, normalization, pools, windows
-from tinydeploy.frontends.onnx.rules.quantized import dequantized, quant_of, quantized
-from tinydeploy.ir import Array, DType
+from tinydeploy.frontends.onnx.rules.quantized import dequantized, numbers_of, quant_of, steps_of_inputs
+from tinydeploy.ir import DType
 from tinydeploy.ops.add import Add
+from tinydeploy.ops.cast import Cast
 from tinydeploy.ops.concatenation import Concatenation
 from tinydeploy.ops.leaky_relu import LeakyRelu
 from tinydeploy.ops.logistic import Logistic
@@ -23,27 +24,16 @@ from tinydeploy.ops.mul import Mul
 from tinydeploy.ops.where import Where
 
 
-def _scales(context: Context, index: int) -> tuple[Array, Array | None]:
-    """Scale and zero point from two inputs of a node."""
-    scale = context.need_constant(index, "the scale")
-    given = index + 1 < context.inputs_given and context.optional(index + 1) is not None
-    return scale, context.need_constant(index + 1, "the zero point") if given else None
-
-
 def _number(context: Context, data: int, scale: int, axis: int = 0) -> Ref:
     """The real numbers of a quantized input."""
-    ref = context.input(data)
-    return dequantized(
-        context, ref, quant_of(context, *_scales(context, scale), ref.shape, axis), tag=f"in{data}"
-    )
+    return numbers_of(context, data, scale, axis, tag=f"in{data}")
 
 
 def _result(context: Context, ref: Ref, scale: int, default: DType) -> None:
     """The node's output: real numbers in the quantization that two inputs tell."""
-    scales, zero_point = _scales(context, scale)
-    point = context.optional(scale + 1) if zero_point is not None else None
+    point = context.optional(scale + 1)
     dtype = default if point is None else point.dtype
-    context.set(quantized(context, ref, dtype, quant_of(context, scales, zero_point, ref.shape, 0)))
+    context.set(steps_of_inputs(context, ref, scale, 0, dtype))
 
 
 def _by(context: Context, rule: Rule, *inputs: Ref | None) -> Ref:
@@ -58,11 +48,10 @@ def _by(context: Context, rule: Rule, *inputs: Ref | None) -> Ref:
 
 def _settle(context: Context, rule: Rule, scale: int, default: DType, *inputs: Ref | None) -> None:
     """The node's output by another operator's rule; its scale is told by inputs of the node."""
-    scales, zero_point = _scales(context, scale)
-    point = context.optional(scale + 1) if zero_point is not None else None
-    dtype = default if point is None else point.dtype
+    own = context.given
     ref = _by(context, rule, *inputs)
-    context.set(quantized(context, ref, dtype, quant_of(context, scales, zero_point, ref.shape, 0)))
+    context.substitute(*own)
+    _result(context, ref, scale, default)
 
 
 def _bias(context: Context, index: int, data_scale: int, weight_scale: int) -> Ref | None:
@@ -70,12 +59,21 @@ def _bias(context: Context, index: int, data_scale: int, weight_scale: int) -> R
     bias = context.optional(index)
     if bias is None:
         return None
-    scale = context.need_constant(data_scale, "the scale") * np.float64(1.0)
-    product = scale.reshape(-1) * context.need_constant(weight_scale, "the scale").astype(np.float64).reshape(
-        -1
-    )
+    scales = [context.constant(index) for index in (data_scale, weight_scale)]
+    if any(scale is None for scale in scales):
+        return _computed_bias(context, bias, data_scale, weight_scale)
+    first, second = (np.asarray(scale, np.float64).reshape(-1) for scale in scales)
+    product = first * second
     axis = bias.rank - 1 if product.size > 1 else 0
     return dequantized(context, bias, quant_of(context, product, None, bias.shape, axis), tag="bias")
+
+
+def _computed_bias(context: Context, bias: Ref, data_scale: int, weight_scale: int) -> Ref:
+    """The same with scales of the run."""
+    numbers = context.emit(Cast(DType.FLOAT32), bias, tag="bias/real")
+    factors = [context.input(index) for index in (data_scale, weight_scale)]
+    flat = [context.reshape(factor, (factor.type.elements,)) for factor in factors]
+    return context.emit(Mul(), numbers, context.emit(Mul(), *flat, tag="bias/scale"), tag="bias")
 
 
 def _conv(context: Context) -> None:

@@ -1,7 +1,7 @@
 """QuantizeLinear and DequantizeLinear, and what they mean where their scales are computed at run time.
 
-Integers are plain numbers in ONNX: they become steps with a scale just before Dequantize, and plain again behind
-Quantize. The pass ``integerize`` takes these Reinterpret nodes away.
+Integers are plain numbers in ONNX: they become steps with a scale just before Dequantize, and plain again
+behind Quantize. The pass ``integerize`` takes these Reinterpret nodes away.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from tinydeploy.ops.binary_function import Binary, BinaryFunction
 from tinydeploy.ops.cast import Cast
 from tinydeploy.ops.clip import Clip
 from tinydeploy.ops.dequantize import Dequantize
+from tinydeploy.ops.expand import Expand
 from tinydeploy.ops.mul import Mul
 from tinydeploy.ops.quantize import STEPS, Quantize
 from tinydeploy.ops.reinterpret import Reinterpret
@@ -72,24 +73,43 @@ def _axis(context: Context) -> int:
     return context.int_("axis", 1)
 
 
+def _is_constant(context: Context, index: int) -> bool:
+    return context.optional(index) is None or context.constant(index) is not None
+
+
+def numbers_of(context: Context, data: int, scale: int, axis: int, tag: str = "") -> Ref:
+    """The real numbers of input ``data``, whose scale and zero point are the inputs from ``scale`` on."""
+    ref = context.input(data)
+    if not (_is_constant(context, scale) and _is_constant(context, scale + 1)):
+        return _computed_numbers(context, ref, scale, axis, tag)
+    scales = context.need_constant(scale, "the scale")
+    zero_point = context.constant(scale + 1)
+    return dequantized(context, ref, quant_of(context, scales, zero_point, ref.shape, axis), tag)
+
+
+def steps_of_inputs(context: Context, ref: Ref, scale: int, axis: int, dtype: DType) -> Ref:
+    """Real numbers as integers of the scale and zero point that are the inputs from ``scale`` on."""
+    if _is_constant(context, scale) and _is_constant(context, scale + 1):
+        scales = context.need_constant(scale, "the scale")
+        if scales.ndim < 2:
+            quant = quant_of(context, scales, context.constant(scale + 1), ref.shape, axis)
+            return quantized(context, ref, dtype, quant)
+    zero_point = context.optional(scale + 1)
+    point = None if zero_point is None else _spread(context, zero_point, ref, axis)
+    return steps_of(context, ref, _spread(context, context.input(scale), ref, axis), point, dtype)
+
+
 def _dequantize_linear(context: Context) -> None:
-    data = context.input(0)
-    scale, zero_point = context.constant(1), context.constant(2) if context.inputs_given > 2 else None
-    fixed_zero = context.inputs_given < 3 or context.optional(2) is None or zero_point is not None
-    if scale is None or not fixed_zero:
-        context.set(_computed_numbers(context, data))
-        return
-    if context.int_("block_size", 0) or scale.ndim > 1:
-        context.set(_dequantized_blocks(context, data, scale, zero_point))
-        return
-    context.set(dequantized(context, data, quant_of(context, scale, zero_point, data.shape, _axis(context))))
+    data, scale = context.input(0), context.constant(1)
+    if scale is not None and scale.ndim > 1 and context.array(data) is not None and _is_constant(context, 2):
+        context.set(_dequantized_blocks(context, data, scale, context.constant(2)))
+    else:
+        context.set(numbers_of(context, 0, 1, _axis(context)))
 
 
 def _dequantized_blocks(context: Context, data: Ref, scale: Array, zero_point: Array | None) -> Ref:
     """Constant weights with a scale per block of an axis: as rows of one scale each, brought into place."""
     axis, size = _axis(context) % max(data.rank, 1), context.int_("block_size", 0)
-    if context.array(data) is None:
-        context.refuse("it dequantizes blocks of a value of the run", "use blocks for constant weights alone")
     if scale.ndim != data.rank or size < 1 or -(-data.shape[axis] // size) != scale.shape[axis]:
         raise context.fault(f"scales {list(scale.shape)} in blocks of {size} for {list(data.shape)}")
     if data.shape[axis] % size:
@@ -112,16 +132,7 @@ def _quantize_linear(context: Context) -> None:
     data = context.input(0)
     if data.dtype is not DType.FLOAT32:
         data = context.emit(Cast(DType.FLOAT32), data, tag="real")
-    scale, zero_point = context.constant(1), context.constant(2) if context.inputs_given > 2 else None
-    fixed_zero = context.inputs_given < 3 or context.optional(2) is None or zero_point is not None
-    dtype = _result_type(context)
-    if scale is None or not fixed_zero:
-        context.set(_computed_steps(context, data, dtype))
-        return
-    if context.int_("block_size", 0) or scale.ndim > 1:
-        context.refuse("it quantizes in blocks at run time", "use one scale, or one per index of an axis")
-    quant = quant_of(context, scale, zero_point, data.shape, _axis(context))
-    context.set(quantized(context, data, dtype, quant))
+    context.set(steps_of_inputs(context, data, 1, _axis(context), _result_type(context)))
 
 
 def _result_type(context: Context) -> DType:
@@ -140,31 +151,39 @@ def _result_type(context: Context) -> DType:
     return DTYPES[number] if number else DType.UINT8
 
 
-def along_axis(context: Context, ref: Ref, data: Ref) -> Ref:
-    """A scale or zero point of the run, one number or one per index of the axis, to broadcast over the data."""
+def _spread(context: Context, ref: Ref, data: Ref, axis: int) -> Ref:
+    """A scale or zero point of the run, to broadcast over the data: one number, one per index of the axis, or
+    one per block of it."""
     if ref.type.elements == 1:
         return context.reshape(ref, ())
-    shape = [1] * data.rank
-    axis = _axis(context) % max(data.rank, 1)
-    shape[axis] = ref.type.elements
-    if ref.rank != 1 or ref.type.elements != data.shape[axis]:
-        context.refuse("it has blocks of scales that are computed at run time", "make the scales constant")
-    return context.reshape(ref, shape)
+    if not -data.rank <= axis < data.rank:
+        raise context.fault(f"axis {axis} of {list(data.shape)}")
+    axis %= data.rank
+    if ref.rank == 1 and ref.shape[0] == data.shape[axis]:
+        return context.reshape(ref, [ref.shape[0] if place == axis else 1 for place in range(data.rank)])
+    size = context.int_("block_size", 0)
+    others = [place for place in range(data.rank) if place != axis]
+    if ref.rank != data.rank or any(ref.shape[place] not in (1, data.shape[place]) for place in others):
+        raise context.fault(f"scales {list(ref.shape)} for {list(data.shape)}")
+    if ref.shape[axis] in (1, data.shape[axis]):
+        return ref
+    if size < 1 or ref.shape[axis] * size != data.shape[axis]:
+        raise context.fault(f"scales {list(ref.shape)} in blocks of {size} for {list(data.shape)}")
+    before, after = ref.shape[:axis], ref.shape[axis + 1 :]
+    apart = context.reshape(ref, (*before, ref.shape[axis], 1, *after))
+    repeated = context.emit(
+        Expand((*before, ref.shape[axis], size, *after)), apart, tag=f"{ref.name[-12:]}/blocks"
+    )
+    return context.reshape(repeated, (*before, data.shape[axis], *after))
 
 
-def _computed_numbers(context: Context, data: Ref) -> Ref:
-    numbers = context.emit(Cast(DType.FLOAT32), data, tag="real")
-    if (zero_point := context.optional(2)) is not None:
-        point = context.emit(Cast(DType.FLOAT32), along_axis(context, zero_point, data), tag="zero")
-        numbers = context.emit(Sub(), numbers, point, tag="centred")
-    return context.emit(Mul(), numbers, along_axis(context, context.input(1), data))
-
-
-def _computed_steps(context: Context, data: Ref, dtype: DType) -> Ref:
-    scale = along_axis(context, context.input(1), data)
-    zero_point = context.optional(2)
-    point = None if zero_point is None else along_axis(context, zero_point, data)
-    return steps_of(context, data, scale, point, dtype)
+def _computed_numbers(context: Context, data: Ref, scale: int, axis: int, tag: str) -> Ref:
+    numbers = context.emit(Cast(DType.FLOAT32), data, tag=f"{tag}real")
+    if (zero_point := context.optional(scale + 1)) is not None:
+        spread = _spread(context, zero_point, data, axis)
+        point = context.emit(Cast(DType.FLOAT32), spread, tag=f"{tag}zero")
+        numbers = context.emit(Sub(), numbers, point, tag=f"{tag}centred")
+    return context.emit(Mul(), numbers, _spread(context, context.input(scale), data, axis), tag=tag)
 
 
 def steps_of(context: Context, data: Ref, scale: Ref, zero_point: Ref | None, dtype: DType) -> Ref:
