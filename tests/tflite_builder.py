@@ -514,7 +514,7 @@ class ModelBuilder:
         range_ = 74.0 if real else 74.0 * ((self.steps[1] - self.steps[0]) / 256)
         deviation = range_ * (4.3 if self.weights == "int4" else 74.0) * math.sqrt(terms)
         if bias and real:
-            numbers = self.rng.normal(0.0, 1.0, size=channels).astype(np.float32)
+            numbers = np.asarray(self.rng.normal(0.0, 1.0, size=channels), np.float32)
             inputs.append(self.tensor([channels], dtype="float32", scale=None, data=numbers))
         elif bias:
             drawn: Array = np.asarray(self.rng.normal(0.0, deviation / 2, size=channels))

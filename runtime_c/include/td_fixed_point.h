@@ -114,8 +114,8 @@ static inline int32_t td_requantize_wide(int64_t value, int32_t multiplier, int3
     return (int32_t)((value * multiplier + ((int64_t)1 << (exponent - 1))) >> exponent);
 }
 
-/* Such a sum times multiplier * 2^(shift - 31), with all 31 bits of the multiplier, rounded once, ties
- * to even. */
+/* Such a sum times multiplier * 2^(shift - 31), with all 31 bits of the multiplier, rounded once,
+ * ties to even. */
 static inline int32_t td_requantize_wide_half_even(int64_t value, int32_t multiplier,
                                                    int32_t shift) {
     const int64_t low = (value & 0xffff) * multiplier;

@@ -32,6 +32,19 @@ def conv_groups(b: QdqBuilder) -> None:
     b.output(b.node("Conv", y, b.weights(4, 3, 1, 1, axis=0), group=2), 0.3)
 
 
+def conv_ties(b: QdqBuilder) -> None:
+    """Scales that are powers of two: float32 is exact, and many sums end half-way between two steps."""
+    x = b.input((1, 8, 6, 5), 0.5, 0)
+    for shape, groups in (((4, 8, 1, 1), 1), ((8, 1, 3, 3), 8), ((4, 8, 3, 2), 1), ((8, 2, 2, 2), 4)):
+        steps = b.random.integers(-3, 4, shape).astype(np.int8)
+        scale, zero = b.constant(np.array(0.25, np.float32)), b.constant(np.array(0, np.int8))
+        weights = b.node("DequantizeLinear", b.constant(steps), scale, zero)
+        b.output(b.node("Conv", x, weights, group=groups), 4.0, 1)
+    b.output(b.node("AveragePool", x, kernel_shape=[2, 2]), 1.0, 0)
+    b.output(b.node("Add", x, x), 2.0, 0)
+    b.output(b.node("Mul", x, b.between(x, 0.5, 0)), 16.0, 0)
+
+
 def conv_1d(b: QdqBuilder) -> None:
     x = b.input((1, 3, 11))
     b.output(b.node("Conv", x, b.weights(4, 3, 3, axis=0), b.bias([1, 2, 3, 4]), strides=[2]), 0.3)
@@ -159,6 +172,7 @@ CASES: dict[str, Case] = {
         conv_1d,
         conv_groups,
         conv_relu,
+        conv_ties,
         conv_transpose,
         functions,
         gemm,

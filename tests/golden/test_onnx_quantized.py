@@ -44,16 +44,43 @@ def test_operators_are_a_step_from_onnxruntime_at_most(case: str, dtype: str) ->
     assert_close(model, builder.samples(4))
 
 
-@pytest.mark.parametrize("core", ["cortex-m0", "cortex-m4"])
-def test_generated_code_has_the_bits_of_the_reference(core: str, tmp_path: Path) -> None:
-    builder = QdqBuilder(5)
-    for case in CASES.values():
-        case(builder)
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_ties_are_those_of_onnxruntime(dtype: str) -> None:
+    builder = QdqBuilder(9, dtype)
+    CASES["conv_ties"](builder)
+    assert_close(builder.model(), builder.samples(6), steps=0)
+
+
+WIDE = [case for case in CASES if case != "resizes"]
+"""A resize of int16 has weights of 14 bits: it is two steps of 2**-16 off."""
+
+
+@pytest.mark.parametrize("case", WIDE)
+def test_operators_of_16_bits_are_a_step_off_at_most(case: str) -> None:
+    builder = QdqBuilder(len(case), "int16")
+    CASES[case](builder)
+    assert {text.split()[0] for text in floats_of(integer_graph(builder.model()))} <= {"Binary"}
+    assert_close(builder.model(), builder.samples(4))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "core"),
+    [
+        ("int8", "cortex-m4"),
+        pytest.param("int8", "cortex-m0", marks=pytest.mark.slow),
+        pytest.param("int16", "cortex-m4", marks=pytest.mark.slow),
+    ],
+)
+def test_generated_code_has_the_bits_of_the_reference(dtype: str, core: str, tmp_path: Path) -> None:
+    builder = QdqBuilder(5, dtype)
+    for case in CASES if dtype == "int8" else WIDE:
+        CASES[case](builder)
     graph = load_bytes(builder.model().SerializeToString(), "model")
     compiled = compile_graph(graph, TARGETS[core])
     text = compiled.library.files["model.c"].split("/* Step 0")[0]
-    assert "(float" not in text and "td_expf" not in text
-    assert_bit_exact(compiled, tmp_path, samples=4)
+    assert dtype == "int16" or "(float" not in text
+    assert "td_expf" not in text
+    assert_bit_exact(compiled, tmp_path, samples=2)
 
 
 def test_a_model_with_moves_at_its_edges_has_no_other_float(tmp_path: Path) -> None:

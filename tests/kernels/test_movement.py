@@ -127,7 +127,9 @@ def indexed_moves(dtype: DType, index: DType) -> Graph:
     values = graph.constant(numbers(dtype, (2,), 1))
     for axis in range(3):
         graph.node(OneHot(axis, 6), indices(3, 3), values)
-    graph.node(OneHot(0, 3), graph.constant(np.array([-4.0, -3.0, -0.5, 2.9, 3.0], np.float32)), values)
+    reals = graph.constant(np.array([-4.0, -3.0, -0.5, 2.9, 3.0, np.nan], np.float32))
+    for wraps in (False, True):
+        graph.node(OneHot(0, 3, wraps), reals, values)
     return graph.freeze()
 
 

@@ -15,6 +15,7 @@ from tinydeploy.kernels.targets import target_of
 from tinydeploy.ops.grid_sample import GridSample, Outside, Sampling
 from tinydeploy.ops.max_roi_pool import MaxRoiPool
 from tinydeploy.ops.resample import Resample
+from tinydeploy.ops.resize import Method, Resize
 from tinydeploy.ops.roi_align import RoiAlign
 
 HOST = target_of("host")
@@ -45,6 +46,15 @@ def test_sums_along_an_axis(tmp_path: Path) -> None:
     assert_bit_exact(compile_graph(graph.freeze(), HOST), tmp_path)
 
 
+def test_images_of_floats(tmp_path: Path) -> None:
+    graph = GraphBuilder()
+    image = graph.input(DType.FLOAT32, (2, 5, 4, 3))
+    for flags in ({}, {"align_corners": True}, {"half_pixel_centers": True}):
+        for size in ((10, 8), (3, 3), (7, 9), (1, 1)):
+            graph.node(Resize(size, Method.BILINEAR, **flags), image)
+    assert_bit_exact(compile_graph(graph.freeze(), HOST), tmp_path)
+
+
 def _grid(shape: tuple[int, ...]) -> Array:
     drawn = np.random.default_rng(len(shape)).uniform(-1.6, 1.6, shape).astype(np.float32)
     drawn.reshape(-1)[: len(UGLY)] = UGLY
@@ -66,7 +76,9 @@ def test_grids(tmp_path: Path) -> None:
     for outside in Outside:
         places = graph.constant(_grid((1, 2, 3, 2, 3)))
         graph.node(GridSample(Sampling.LINEAR, outside), volume, places)
-        graph.node(GridSample(Sampling.NEAREST, outside, True), volume, graph.input(DType.FLOAT32, (1, 2, 2, 3, 3)))
+        graph.node(
+            GridSample(Sampling.NEAREST, outside, True), volume, graph.input(DType.FLOAT32, (1, 2, 2, 3, 3))
+        )
     assert_bit_exact(compile_graph(graph.freeze(), HOST), tmp_path)
 
 
@@ -80,7 +92,9 @@ def test_regions(tmp_path: Path) -> None:
     boxes = graph.constant(regions)
     for samples, half, maximum in ((0, True, False), (2, False, False), (0, False, True), (3, True, True)):
         graph.node(RoiAlign((2, 3), samples, 0.75, half, maximum), image, boxes, numbers)
-    graph.node(RoiAlign((3, 2), 2, 4.0), image, graph.input(DType.FLOAT32, (2, 4)), graph.input(DType.INT32, (2,)))
+    graph.node(
+        RoiAlign((3, 2), 2, 4.0), image, graph.input(DType.FLOAT32, (2, 4)), graph.input(DType.INT32, (2,))
+    )
     named = np.concatenate([generator.integers(-1, 3, (9, 1)).astype(np.float32), regions], axis=1)
     for size, scale in (((2, 3), 1.0), ((1, 1), 0.5), ((7, 8), 0.8)):
         graph.node(MaxRoiPool(size, scale), image, graph.constant(named))

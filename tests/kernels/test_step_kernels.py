@@ -3,6 +3,7 @@ reference under ASan and UBSan: graphs of many nodes."""
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from tests.recurrent_models import lstm, svdf
 from tests.running import assert_bit_exact, graph_of
 from tests.tflite_builder import ModelBuilder
 from tinydeploy.build import compile_graph
+from tinydeploy.fixed_point import Rounding
+from tinydeploy.ir import Graph
 from tinydeploy.kernels.targets import target_of
 
 HOST = target_of("host")
@@ -27,17 +30,16 @@ WINDOWS: tuple[tuple[tuple[int, int], dict[str, Any]], ...] = (
 
 def convolutions(builder: ModelBuilder, *, per_channel: bool, transposed: bool = True) -> ModelBuilder:
     zero_point = 0 if builder.dtype in ("int16", "float32") else 3
-    for kernel, window in WINDOWS:
-        for activation, bias in (("NONE", True), ("RELU6", False)):
-            options: dict[str, Any] = {
-                "per_channel": per_channel,
-                "activation": activation,
-                "bias": bias,
-                "zero_point": zero_point,
-            }
-            builder.at(0).conv2d(5, kernel, **window, **options).output()
-            builder.at(0).conv2d(6, kernel, groups=2, **window, **options).output()
-            builder.at(0).depthwise(2, kernel, **window, **options).output()
+    for number, (kernel, window) in enumerate(WINDOWS):
+        options: dict[str, Any] = {
+            "per_channel": per_channel,
+            "activation": ("NONE", "RELU6")[number % 2],
+            "bias": number % 2 == 0,
+            "zero_point": zero_point,
+        }
+        builder.at(0).conv2d(5, kernel, **window, **options).output()
+        builder.at(0).conv2d(6, kernel, groups=2, **window, **options).output()
+        builder.at(0).depthwise(2, kernel, **window, **options).output()
     builder.at(0).fully_connected(7, depth=20, per_channel=per_channel, zero_point=zero_point).output()
     if transposed:
         builder.at(0).transpose_conv(3, (3, 2), stride=(2, 3), per_channel=per_channel).output()
@@ -139,6 +141,23 @@ GRAPHS = {
     "stateful": stateful,
     "stateful_floats": stateful_floats,
 }
+
+
+def rounded_once(graph: Graph) -> Graph:
+    """The same nodes with ONNX's rounding where they have the choice."""
+    nodes = (
+        dataclasses.replace(node, attrs=dataclasses.replace(node.attrs, rounding=Rounding.HALF_EVEN))
+        if hasattr(node.attrs, "rounding")
+        else node
+        for node in graph.nodes
+    )
+    return dataclasses.replace(graph, nodes=tuple(nodes))
+
+
+@pytest.mark.parametrize("name", ["wide_int64", "nibbles", "zero_points_per_channel"])
+def test_a_family_that_rounds_once(name: str, tmp_path: Path) -> None:
+    graph = rounded_once(graph_of(GRAPHS[name]().build()))
+    assert_bit_exact(compile_graph(graph, HOST, name="model"), tmp_path)
 
 
 @pytest.mark.parametrize("name", GRAPHS)

@@ -1,6 +1,6 @@
 """How many of ONNX's node tests pass in generated C: ``python -m tests.onnx_nodes.coverage [FILTER]``.
 
-Without a filter it writes docs/ONNX_SUPPORT.md and the list of what passes, which the tests compare with.
+Without a filter it writes docs/ONNX_SUPPORT.md, and failing.txt beside this file, which the tests read.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from tests.onnx_nodes.harness import Job, Outcome, run_jobs
 from tests.onnx_nodes.nodes import NodeTest, node_tests
+from tests.onnx_nodes.support import DOCUMENT, FAILING, Result, document, summary
 from tinydeploy.build import compile_graph
 from tinydeploy.errors import TinyDeployError, UnsupportedError
 from tinydeploy.frontends.onnx import load_bytes
@@ -34,14 +34,6 @@ ROUNDED = frozenset(
     )
 )
 """Tests that give their results with four digits only: for these, ONNX's own 1e-3."""
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """One eligible test; ``failure`` is empty where it passed."""
-
-    test: NodeTest
-    failure: str
 
 
 def evaluate(tests: Sequence[NodeTest], folder: Path) -> Iterator[Result]:
@@ -130,18 +122,19 @@ def _difference(got: Sequence[Array], expected: Sequence[Array], test: NodeTest)
 
 
 def main() -> None:
-    chosen = [
-        test for test in node_tests() if all(part in test.name or part == test.op for part in sys.argv[1:])
-    ]
+    """Evaluate the tests whose names or operators fit the arguments; without any, all of them."""
+    wanted = sys.argv[1:]
+    chosen = [t for t in node_tests() if all(part in t.name or part == t.op for part in wanted)]
     with tempfile.TemporaryDirectory() as folder:
         results = list(evaluate(chosen, Path(folder)))
-    passed = sum(not result.failure for result in results)
     for result in results:
         if result.failure:
             print(f"{result.test.name} [{result.test.op}]: {result.failure[:300]}")
-    excluded = sum(bool(test.excluded) for test in chosen)
-    share = f"{passed / len(results):.1%}" if results else "none"
-    print(f"passed {passed} of {len(results)} eligible ({share}); {excluded} of {len(chosen)} are excluded")
+    print(summary(chosen, results))
+    if not wanted:
+        DOCUMENT.write_text(document(chosen, results), encoding="utf-8")
+        failing = sorted(result.test.name for result in results if result.failure)
+        FAILING.write_text("".join(f"{name}\n" for name in failing), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -103,7 +103,7 @@ class Outcome:
 
 
 def run_jobs(jobs: Sequence[Job], folder: Path) -> list[Outcome]:
-    """Build and run; the prefixes of the models differ. What does not compile or crashes is an outcome too."""
+    """Build and run; the prefixes of the models differ. What does not compile or crashes is an outcome."""
     compiler = select("gcc", HOST, sanitize=False)
     folder.mkdir(parents=True, exist_ok=True)
     failures: dict[int, str] = {}

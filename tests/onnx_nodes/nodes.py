@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, numpy_helper
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, numpy_helper
 
 from tests.onnx_nodes.exclusions import BOUND, DOMAINS, KINDS, OPERATORS, TESTS, TYPES
 from tinydeploy.ir import Array
@@ -89,10 +89,13 @@ def _read(test: _Kept, functions: Mapping[str, str]) -> NodeTest:
     if excluded:
         return NodeTest(name, op, model, (), excluded)
     data_sets = tuple(
-        (tuple(map(np.asarray, inputs)), tuple(map(np.asarray, outputs)))
-        for inputs, outputs in test.data_sets
+        (tuple(map(_array, inputs)), tuple(map(_array, outputs))) for inputs, outputs in test.data_sets
     )
     return _bound(NodeTest(name, op, model, data_sets))
+
+
+def _array(data: Any) -> Array:
+    return np.asarray(numpy_helper.to_array(data) if isinstance(data, TensorProto) else data)
 
 
 def _operator(model: ModelProto) -> str:
@@ -151,6 +154,8 @@ def _bound(test: NodeTest) -> NodeTest:
         if index < len(node.input)
     }
     names = [info.name for info in test.model.graph.input]
+    if "_expanded" in test.name:
+        needed |= {names[index] for index in BOUND.get(test.op, ()) if index < len(names)}
     positions = [index for index, name in enumerate(names) if name in needed]
     if not positions or not test.data_sets:
         return test

@@ -6,7 +6,18 @@ import dataclasses
 
 import numpy as np
 
-from tests.ops import elementwise, floats, integer, moves, plain, recurrent, reductions, windows
+from tests.ops import (
+    elementwise,
+    floats,
+    indexed,
+    integer,
+    moves,
+    plain,
+    recurrent,
+    reductions,
+    stateful,
+    windows,
+)
 from tests.ops.floats import float_dot_limits, float_limits, plain_image_limits
 from tests.ops.making import (
     ACTIVATIONS,
@@ -20,9 +31,11 @@ from tests.ops.making import (
     image_limits,
     int8,
     site,
+    wide_zero_limit,
     with_input,
     with_output,
 )
+from tinydeploy.fixed_point import Rounding
 from tinydeploy.ops.add import Add
 from tinydeploy.ops.average_pool_2d import AveragePool2D
 from tinydeploy.ops.conv_2d import Conv2D
@@ -56,15 +69,18 @@ _POOL = site(AveragePool2D((2, 2), (1, 1)), (int8(1, 2, 2, 2),), int8(1, 1, 1, 2
 _ADD = site(Add(), (int8(1, 3), int8(1, 3, scale=1.0)), int8(1, 3))
 _RESHAPE = site(Reshape((4, 2)), (int8(1, 2, 2, 2),), int8(4, 2))
 _SOFTMAX = site(Softmax(), (int8(1, 4, scale=1.0),), int8(1, 4, scale=1 / 256, zero=-128))
+_SOFTMAX_ONCE = dataclasses.replace(_SOFTMAX, attrs=Softmax(rounding=Rounding.HALF_EVEN))
 
 CASES: dict[str, Case] = {
     **elementwise.CASES,
+    **indexed.CASES,
     **floats.CASES,
     **integer.CASES,
     **moves.CASES,
     **plain.CASES,
     **recurrent.CASES,
     **reductions.CASES,
+    **stateful.CASES,
     **windows.CASES,
     "Conv2D": Case(
         _CONV,
@@ -137,6 +153,7 @@ CASES: dict[str, Case] = {
             Broken(
                 ACTIVATIONS, "int8[1, 2, 2, 2] per tensor, float32[", with_output(_POOL, float32(1, 1, 1, 2))
             ),
+            wide_zero_limit(_POOL),
             Broken(
                 "input and output have the same scale and zero point",
                 "Quant(",
@@ -167,6 +184,7 @@ CASES: dict[str, Case] = {
                 "output scale 1e-07",
                 with_output(_ADD, int8(1, 3, scale=1e-7)),
             ),
+            wide_zero_limit(_ADD),
             elementwise.once_limit(_ADD),
             plain.plain_limit(_ADD),
         ),
@@ -194,7 +212,18 @@ CASES: dict[str, Case] = {
         0,
         (
             *float_limits(_SOFTMAX),
-            Broken(ACTIVATIONS, "float32[1, 4] not quantized", with_input(_SOFTMAX, 0, float32(1, 4))),
+            Broken(
+                "data are int8 or int16, the result", "float32[1, 4]", with_input(_SOFTMAX, 0, float32(1, 4))
+            ),
+            Broken(
+                ACTIVATIONS,
+                "float32[1, 4]",
+                with_input(
+                    dataclasses.replace(_SOFTMAX, attrs=Softmax(rounding=Rounding.HALF_EVEN)),
+                    0,
+                    float32(1, 4),
+                ),
+            ),
             Broken(
                 "the input has at least one dimension", "a single number", with_input(_SOFTMAX, 0, int8())
             ),

@@ -6,7 +6,18 @@ import dataclasses
 
 import numpy as np
 
-from tests.ops.making import ACTIVATIONS, Broken, Case, float32, int8, site, with_input, with_output
+from tests.ops.making import (
+    ACTIVATIONS,
+    INT8_ACTIVATIONS,
+    Broken,
+    Case,
+    float32,
+    int8,
+    site,
+    wide_zero_limit,
+    with_input,
+    with_output,
+)
 from tests.ops.plain import plain_limit
 from tinydeploy.fixed_point import Rounding
 from tinydeploy.ir import Attrs
@@ -50,6 +61,7 @@ def binary(attrs: Attrs, result: list[list[int]], tiny: str = "", *, scale: floa
             Broken("input and output have the same scale", "Quant(", with_input(sound, 1, int8(3, zero=1)))
         )
     broken.append(plain_limit(sound))
+    broken.append(wide_zero_limit(sound))
     if hasattr(attrs, "rounding"):
         broken.append(once_limit(sound))
     right = np.array([10, 20, -30], np.int8)
@@ -64,8 +76,10 @@ def once_limit(sound: AnySite) -> Broken:
     return Broken("operands are steps of 8, 16 or 32 bits", "float32[1, 3] not quantized", broken)
 
 
-def unary(sound: AnySite, data: list[int], result: list[int], *broken: Broken) -> Case:
-    first = Broken(ACTIVATIONS, "float32[1, 3] not quantized", with_input(sound, 0, float32(1, 3)))
+def unary(
+    sound: AnySite, data: list[int], result: list[int], *broken: Broken, activations: str = ACTIVATIONS
+) -> Case:
+    first = Broken(activations, "float32[1, 3] not quantized", with_input(sound, 0, float32(1, 3)))
     limits = (first, plain_limit(sound), *broken)
     return Case(sound, (np.array([data], np.int8),), np.array([result], np.int8), 0, limits)
 
@@ -127,6 +141,7 @@ CASES: dict[str, Case] = {
             "0.5 and 1e-09",
             with_output(_SWISH, int8(1, 3, scale=TINY)),
         ),
+        activations=INT8_ACTIVATIONS,
     ),
     "Requantize": Case(
         _REQUANTIZE,
@@ -139,7 +154,7 @@ CASES: dict[str, Case] = {
                 "float32[1, 3] not quantized",
                 with_input(_REQUANTIZE, 0, float32(1, 3)),
             ),
-            tiny_output(_REQUANTIZE, LEAVES),
+            tiny_output(_REQUANTIZE, "an element, brought to the output's scale, stays in 32 bits"),
         ),
     ),
     "Quantize": Case(

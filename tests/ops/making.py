@@ -68,24 +68,25 @@ def with_output(sound: AnySite, type_: TensorType) -> AnySite:
     return dataclasses.replace(sound, outputs=(type_,))
 
 
-ACTIVATIONS = "activations are int8 with one scale and zero point per tensor"
-
-
-DOT_ACTIVATIONS = "activations are all int8 or all int16, with one scale and zero point per tensor"
+INT8_ACTIVATIONS = "activations are int8 with one scale and zero point per tensor"
+ACTIVATIONS = "activations are all int8 or all int16, with one scale and zero point per tensor"
 
 
 def dot_limits(sound: AnySite) -> tuple[Broken, ...]:
     weights, output = sound.input(1), sound.outputs[0]
     huge = np.full(sound.input(2).shape, 2**31 - 1, np.int32)
     kinds = "weights are constant int8 or int4"
+    hybrid = with_output(with_input(sound, 0, float32(*sound.input(0).shape)), float32(*output.shape))
     return (
-        Broken(DOT_ACTIVATIONS, "float32[", with_output(sound, float32(*output.shape))),
+        Broken(ACTIVATIONS, "float32[", with_output(sound, float32(*output.shape))),
         Broken(kinds, "per tensor, not constant", with_input(sound, 1, weights)),
         Broken(
             kinds,
             "float32[",
             with_input(sound, 1, float32(*weights.shape), np.full(weights.shape, np.nan, np.float32)),
         ),
+        Broken("beside float data, weights are constant", "not constant", with_input(hybrid, 1, weights)),
+        Broken("beside float data, the output is float32", "int32[", hybrid),
         Broken("the bias is absent or a constant int32", "float32[", with_input(sound, 2, float32(1))),
         Broken(
             "no sum of products and bias can leave 32 bits",
@@ -98,6 +99,17 @@ def dot_limits(sound: AnySite) -> tuple[Broken, ...]:
             with_output(sound, int8(*output.shape, scale=1e-9)),
         ),
     )
+
+
+def wide_zero_limit(sound: AnySite) -> Broken:
+    """int16 steps that do not count from 0."""
+
+    def wide(type_: TensorType) -> TensorType:
+        return TensorType(DType.INT16, type_.shape, Quant((0.5,), (3,)))
+
+    inputs = tuple(None if type_ is None else wide(type_) for type_ in sound.inputs)
+    broken = dataclasses.replace(sound, inputs=inputs, outputs=tuple(map(wide, sound.outputs)))
+    return Broken("zero points are 0 where activations are int16", "3, ", broken)
 
 
 def image_limits(sound: AnySite, padded: Attrs) -> tuple[Broken, ...]:

@@ -68,6 +68,7 @@ _TO_BATCH = site(SpaceToBatch((2, 1), ((1, 0), (0, 0)), 7), (int8(1, 1, 2, 1),),
 _FROM_BATCH = site(BatchToSpace((2, 1), ((1, 0), (0, 0))), (int8(2, 1, 2, 1),), int8(1, 1, 2, 1))
 _RESIZE = site(Resize((4, 2), Method.BILINEAR), (int8(1, 2, 2, 1),), int8(1, 4, 2, 1))
 _JOIN = site(Concatenation(1), (int8(1, 2), int8(1, 1, scale=1.0)), int8(1, 3))
+_INT16 = TensorType(DType.INT16, (1, 4, 2, 1))
 _IMAGE = "the input is an image"
 
 
@@ -96,9 +97,15 @@ CASES: dict[str, Case] = {
         too_large(_PAD),
         attrs(
             _PAD,
-            "there is a pair of paddings from 0 on for each axis",
-            "[(2, 0), (0, 0)] for [2, 3]",
-            Pad(((2, 0), (0, 0)), Border.REFLECT),
+            "there is a pair of paddings for each axis that leaves data",
+            "[(1, -2), (0, 0)] for [2, 3]",
+            Pad(((1, -2), (0, 0)), Border.EDGE),
+        ),
+        attrs(
+            _PAD,
+            "the border's value is one of the element type",
+            "200 in int8",
+            Pad(((0, 1), (1, 0)), value=200),
         ),
         impossible=(dataclasses.replace(_PAD, attrs=Pad(((0, 0),))),),
     ),
@@ -109,6 +116,12 @@ CASES: dict[str, Case] = {
         other_scale(_GATHER),
         too_large(_GATHER),
         attrs(_GATHER, "the axis is one of the input", "axis 1 of [2, 3]", Gather(1, (3, 0), (2, 1))),
+        attrs(_GATHER, "the indices are attributes or an input", "1 inputs, 0 batch axes", Gather(1)),
+        Broken(
+            "indices are int32 or int64",
+            "int8[1]",
+            site(Gather(1), (int8(2, 3), int8(1)), int8(2, 1)),
+        ),
     ),
     "SpaceToDepth": case(
         _TO_DEPTH,
@@ -161,9 +174,9 @@ CASES: dict[str, Case] = {
         too_large(_RESIZE),
         Broken(_IMAGE, "[2, 2] to [4, 2]", with_input(_RESIZE, 0, int8(2, 2))),
         Broken(
-            "between four pixels, the input is int8",
-            "float32[1, 2, 2, 1]",
-            with_input(with_output(_RESIZE, float32(1, 4, 2, 1)), 0, float32(1, 2, 2, 1)),
+            "between four pixels, the input is float32, or int8",
+            "int16[1, 2, 2, 1]",
+            with_input(with_output(_RESIZE, _INT16), 0, TensorType(DType.INT16, (1, 2, 2, 1))),
         ),
         attrs(_RESIZE, "not both", "both", Resize((4, 2), Method.NEAREST, True, True)),
         impossible=(with_input(_RESIZE, 0, int8(2)),),
@@ -184,16 +197,6 @@ CASES: dict[str, Case] = {
                 "int8 inputs can be brought to the output's scale",
                 "int8[1, 3] per tensor",
                 with_output(_JOIN, int8(1, 3, scale=1e-9)),
-            ),
-            Broken(
-                "constant inputs are int8",
-                "float32[1, 1]",
-                with_output(
-                    with_input(
-                        with_input(_JOIN, 0, float32(1, 2)), 1, float32(1, 1), np.zeros((1, 1), np.float32)
-                    ),
-                    TensorType(DType.FLOAT32, (1, 3)),
-                ),
             ),
         ),
         (with_input(_JOIN, 0, int8()),),

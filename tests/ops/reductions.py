@@ -6,8 +6,9 @@ import dataclasses
 
 import numpy as np
 
-from tests.ops.making import ACTIVATIONS, Broken, Case, float32, int8, site, with_output
+from tests.ops.making import ACTIVATIONS, INT8_ACTIVATIONS, Broken, Case, float32, int8, site, with_output
 from tests.ops.plain import plain_limit
+from tinydeploy.fixed_point import Rounding
 from tinydeploy.ir import Array, Attrs, DType, TensorType
 from tinydeploy.ops import AnySite
 from tinydeploy.ops.arg_max import ArgMax
@@ -34,7 +35,14 @@ def sums(attrs: type[Mean] | type[Sum], result: list[int]) -> Case:
         np.array(result, np.int8),
         0,
         (
-            Broken(ACTIVATIONS, "float32[2] not quantized", with_output(sound, float32(2))),
+            Broken(INT8_ACTIVATIONS, "float32[2] not quantized", with_output(sound, float32(2))),
+            Broken(
+                ACTIVATIONS,
+                "float32[2] not quantized",
+                dataclasses.replace(
+                    with_output(sound, float32(2)), attrs=attrs((0, 1), rounding=Rounding.HALF_EVEN)
+                ),
+            ),
             plain_limit(sound),
             far_axis(sound, attrs((5,))),
             Broken(
@@ -54,7 +62,7 @@ def extremes(attrs: type[ReduceMax] | type[ReduceMin], result: list[list[list[in
         np.array(result, np.int8),
         0,
         (
-            Broken(ACTIVATIONS, "float32[2, 1, 2] not quantized", with_output(sound, float32(2, 1, 2))),
+            Broken(INT8_ACTIVATIONS, "float32[2, 1, 2] not quantized", with_output(sound, float32(2, 1, 2))),
             plain_limit(sound),
             far_axis(sound, attrs((5,))),
             Broken(

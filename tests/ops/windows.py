@@ -19,6 +19,7 @@ from tests.ops.making import (
     image_limits,
     int8,
     site,
+    wide_zero_limit,
     with_input,
     with_output,
 )
@@ -65,6 +66,7 @@ CASES: dict[str, Case] = {
                 dataclasses.replace(_POOL, attrs=MaxPool2D((1, 1), (1, 1), dilation=(2, 1))),
             ),
             Broken(ACTIVATIONS, "float32[", with_output(_POOL, float32(1, 1, 1, 2))),
+            wide_zero_limit(_POOL),
             Broken(
                 "input and output have the same scale", "Quant(", with_output(_POOL, int8(1, 1, 1, 2, zero=1))
             ),

@@ -8,7 +8,15 @@ from tinydeploy.fixed_point import Rounding, quantize_multiplier
 from tinydeploy.ir import Array, Attrs
 from tinydeploy.ops.base import AnySite, Constraint, Operator, Site, no_macs, only
 from tinydeploy.ops.binary import binary_constraints, broadcast_infer, reference_of
-from tinydeploy.ops.blend import Blend, blend, blend_reference, by_rounding, is_twice
+from tinydeploy.ops.blend import (
+    Blend,
+    blend,
+    blend_constraint,
+    blend_reference,
+    by_rounding,
+    is_once,
+    is_twice,
+)
 from tinydeploy.ops.formula import Element, Formula, Name, Number, Raised, scaled
 from tinydeploy.ops.plain import activated, by_kind, plain_reference, widened
 from tinydeploy.ops.quantized import Activation, activation_limits, quant_of
@@ -86,6 +94,7 @@ OP = Operator(
     reference=by_kind(by_rounding(reference_of(formula), blend_reference(blend_of)), plain_reference(_plain)),
     macs=no_macs,
     constraints=(
+        *only(is_once, blend_constraint(0, 1)),
         *binary_constraints(),
         *only(
             is_twice,

@@ -9,7 +9,7 @@ import numpy as np
 from tinydeploy.fixed_point import INT32_MAX
 from tinydeploy.ir import Array, DType, TensorType
 from tinydeploy.ops.base import AnyConstraint, AnySite, Constraint, only, operand
-from tinydeploy.ops.blend import blend_constraint, is_once, is_twice
+from tinydeploy.ops.blend import is_twice
 from tinydeploy.ops.formula import Formula, evaluate
 from tinydeploy.ops.plain import NUMBERS, plain_types
 from tinydeploy.ops.quantized import activations, wide_zero_points
@@ -36,10 +36,9 @@ def reference_of(formula_of: FormulaOf) -> Reference:
 
 
 def binary_constraints(types: Sequence[DType] = NUMBERS) -> tuple[AnyConstraint, ...]:
-    """Limits of every elementwise operator of two operands, int8 or plain numbers of one of ``types``."""
+    """Limits of every elementwise operator of two operands, steps or plain numbers of one of ``types``."""
     return (
         *only(is_twice, activations(0, 1), wide_zero_points(0, 1)),
-        *only(is_once, blend_constraint(0, 1)),
         *plain_types(types, 0, 1),
         broadcast_constraint(2),
     )

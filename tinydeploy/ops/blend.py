@@ -1,4 +1,4 @@
-"""Sums of scaled products of elements, rounded once: elementwise arithmetic on several scales as ONNX means it."""
+"""Sums of scaled products of elements, rounded once: elementwise arithmetic on several scales."""
 
 from __future__ import annotations
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from tinydeploy.ir import DType, Graph
 from tinydeploy.ops.base import AnySite, is_float, site_of
-from tinydeploy.ops.concatenation import Concatenation
-from tinydeploy.ops.gather import Gather
-from tinydeploy.ops.pad import Pad
-from tinydeploy.ops.reshape import Reshape
-from tinydeploy.ops.slice import Slice
-from tinydeploy.ops.transpose import Transpose
+from tinydeploy.ops.max_roi_pool import MaxRoiPool
+from tinydeploy.ops.movement import moved_inputs
+from tinydeploy.ops.one_hot import OneHot
 
-_MOVES = (Concatenation, Gather, Pad, Reshape, Slice, Transpose)
-"""Operators that take floats and give them on as they are."""
+_CHOOSE = (MaxRoiPool, OneHot)
+"""Operators beside the moves that give floats on as they are."""
 
 
 def _is_hybrid(site: AnySite) -> bool:
@@ -26,7 +23,8 @@ def computes_floats(site: AnySite) -> bool:
     """Whether a node does float arithmetic, whose last bits may differ between machines and references."""
     return (
         (is_float(site) or _is_hybrid(site))
-        and not isinstance(site.attrs, _MOVES)
+        and not isinstance(site.attrs, _CHOOSE)
+        and not moved_inputs(site.attrs, len(site.inputs))
         and any(type_ is not None and type_.dtype is DType.FLOAT32 for type_ in site.inputs)
     )
 

@@ -60,7 +60,11 @@ def _indices_fit(site: Site[Gather]) -> bool:
     if attrs.indices is not None:
         return len(site.inputs) == 1 and attrs.batch_dims == 0
     count = attrs.batch_dims
-    return site.has(1) and 0 <= count <= attrs.axis and site.input(1).shape[:count] == site.input(0).shape[:count]
+    return (
+        site.has(1)
+        and 0 <= count <= attrs.axis
+        and site.input(1).shape[:count] == site.input(0).shape[:count]
+    )
 
 
 OP = Operator(

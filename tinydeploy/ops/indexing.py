@@ -1,7 +1,7 @@
 """Indices that a model computes when it runs: what they mean, also where they point outside.
 
-An index below 0 counts from the end; what still lies outside is cut to the nearest place that exists, so that no
-index reads or writes outside of a tensor.
+An index below 0 counts from the end; what still lies outside is cut to the nearest place that exists, so
+that no index reads or writes outside of a tensor.
 """
 
 from __future__ import annotations

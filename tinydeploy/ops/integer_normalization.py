@@ -1,8 +1,8 @@
 """Normalization of steps in integers: exact sums, an integer square root, one rounding at the end.
 
-With x the steps minus their zero point, N their number and s their scale, the data minus its mean over its deviation
-is ``D / sqrt(V + E)`` for ``D = N x - sum(x)``, ``V = N sum(x^2) - sum(x)^2`` and ``E = epsilon N^2 / s^2``: the
-scale is needed for E alone.
+With x the steps minus their zero point, N their number and s their scale, the data minus its mean over its
+deviation is ``D / sqrt(V + E)`` for ``D = N x - sum(x)``, ``V = N sum(x^2) - sum(x)^2`` and
+``E = epsilon N^2 / s^2``: the scale is needed for E alone.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ MAX_ELEMENTS = {DType.INT8: 1 << 15, DType.INT16: 1 << 12}
 class Factors:
     """What is known at compile time.
 
-    ``room`` bits are put below V for ``epsilon`` = E, even. The normalized data times ``scale`` plus ``bias``, over
-    ``2**exponent``, are output steps; both are arrays that broadcast to the data, of 32 and 64 bits.
+    ``room`` bits, an even number, are put below V for ``epsilon`` = E. The normalized data times ``scale``
+    plus ``bias``, over ``2**exponent``, are output steps; both are arrays that broadcast to the data, of 32
+    and 64 bits.
     """
 
     room: int
@@ -90,7 +91,7 @@ def normalized(site: AnySite, data: Array, *, centres: bool) -> Array:
 
 
 def _inverse_root(values: Int64, room: int) -> tuple[Int64, Int64]:
-    """1 / sqrt of each value as ``inverse``, and the shift that leaves ``FRACTION_BITS`` of a product with it."""
+    """1 / sqrt of each value, and the shift that leaves ``FRACTION_BITS`` of a product with it."""
 
     def one(value: int) -> tuple[int, int]:
         value = max(value, 1)

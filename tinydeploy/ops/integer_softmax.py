@@ -34,15 +34,16 @@ def exponentials_of(site: AnySite, unit: int = 1) -> Int64:
 
 
 def is_wide(site: AnySite) -> bool:
-    """Whether steps are 16 bits wide: then an exponential is a product, of the upper byte's and the lower's."""
+    """Whether steps are 16 bits wide: then an exponential is the product of those of two bytes."""
     return site.input(0).dtype.bits == 16
 
 
 def _exponential(site: AnySite, distance: Int64) -> Int64:
     fine = exponentials_of(site)
     if not is_wide(site):
-        return fine[distance]
-    return (exponentials_of(site, 256)[distance >> 8] * fine[distance & 255]) >> EXP_BITS
+        return np.asarray(fine[distance], np.int64)
+    product = exponentials_of(site, 256)[distance >> 8] * fine[distance & 255]
+    return np.asarray(product >> EXP_BITS, np.int64)
 
 
 def steps_of(site: AnySite) -> Steps:
@@ -65,4 +66,5 @@ def softmax_once(site: AnySite, data: Array) -> Array:
 
 
 def _bit_length(values: Int64) -> Int64:
-    return np.vectorize(lambda value: int(value).bit_length(), otypes=[np.int64])(values)
+    lengths = [int(value).bit_length() for value in values.reshape(-1)]
+    return np.array(lengths, np.int64).reshape(values.shape)

@@ -43,7 +43,7 @@ def interpolated(table: Int64, steps: Int64, dtype: DType) -> Int64:
 
 
 def table_of(results: Array, bits: int, dtype: DType) -> Int64:
-    """The entries of 2**bits lines through a function's results for every int16 step, real numbers of steps."""
+    """The entries of 2**bits lines through a function's results for every int16 step, in real steps."""
     low, high = dtype.limits
     step = 1 << (16 - bits)
     knots = results[::step]
@@ -80,7 +80,7 @@ OP = Operator(
     macs=no_macs,
     constraints=(
         Constraint(
-            f"the data is int16, the result int8 or int16; the table a constant int32 of up to 2**{MOST_BITS} lines",
+            f"the data is int16, the result int8 or int16; the table int32 of up to 2**{MOST_BITS} lines",
             lambda site: (
                 site.input(0).dtype is DType.INT16 and site.attrs.dtype in RESULTS and _table_fits(site)
             ),

@@ -13,7 +13,7 @@ from tinydeploy.ops.binary import fits_32_bits
 from tinydeploy.ops.blend import is_once
 from tinydeploy.ops.integers import truncated_quotient
 from tinydeploy.ops.plain import by_kind, plain_reference, widened
-from tinydeploy.ops.quantized import is_quantized, quant_of
+from tinydeploy.ops.quantized import activations, is_quantized, quant_of
 from tinydeploy.ops.reduction import elements_of, peak_of, reduction_constraints, reduction_infer
 from tinydeploy.ops.requantize import factor_between
 
@@ -63,6 +63,7 @@ OP = Operator(
     reference=by_kind(_reference, plain_reference(_plain)),
     macs=no_macs,
     constraints=(
+        *only(is_once, activations(0)),
         *reduction_constraints(),
         *only(
             is_quantized,

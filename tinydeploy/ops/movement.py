@@ -1,7 +1,7 @@
 """Which operators only move elements: every element of the output is one of an input, or a border's value.
 
-For such an operator it does not matter what the elements stand for. A layout can pass through it, and so can a
-quantization: Dequantize, move, Quantize with equal scales is the move of the steps.
+For such an operator it does not matter what the elements stand for. A layout can pass through it, and so can
+a quantization: Dequantize, move, Quantize with equal scales is the move of the steps.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from tinydeploy.ops.transpose import Transpose
 class Move:
     """``inputs`` are those whose elements the output holds (None: all of them); the others are indices.
 
-    ``when`` tells whether attributes make a pure move of the operator; ``fill`` names the attribute that holds
-    a border's value.
+    ``when`` tells whether attributes make a pure move of the operator; ``fill`` names the attribute that
+    holds a border's value.
     """
 
     inputs: tuple[int, ...] | None = (0,)

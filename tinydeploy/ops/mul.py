@@ -9,7 +9,15 @@ from tinydeploy.fixed_point import Rounding, quantize_multiplier
 from tinydeploy.ir import Array, Attrs
 from tinydeploy.ops.base import Constraint, Operator, Site, no_macs, only
 from tinydeploy.ops.binary import binary_constraints, broadcast_infer, fits_32_bits, reference_of
-from tinydeploy.ops.blend import Blend, blend, blend_reference, by_rounding, is_twice
+from tinydeploy.ops.blend import (
+    Blend,
+    blend,
+    blend_constraint,
+    blend_reference,
+    by_rounding,
+    is_once,
+    is_twice,
+)
 from tinydeploy.ops.formula import Element, Formula, Number, scaled
 from tinydeploy.ops.plain import activated, by_kind, plain_reference, widened
 from tinydeploy.ops.quantized import Activation, activation_limits, distance_from_zero, quant_of
@@ -58,6 +66,7 @@ OP = Operator(
     reference=by_kind(by_rounding(reference_of(formula), blend_reference(blend_of)), plain_reference(_plain)),
     macs=no_macs,
     constraints=(
+        *only(is_once, blend_constraint(0, 1)),
         *binary_constraints(),
         *only(
             is_twice,

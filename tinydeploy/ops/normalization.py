@@ -116,7 +116,7 @@ OP = Operator(
             is_quantized,
             *normalization_constraints(),
             Constraint(
-                "quantized data is divided by its deviation or its root mean square, with epsilon inside the root",
+                "quantized data is divided by its deviation or its root mean square",
                 lambda site: site.attrs.norm in (Norm.VARIANCE, Norm.ROOT_MEAN_SQUARE),
                 lambda site: site.attrs.norm.value,
                 "leave this layer in float32",

@@ -18,11 +18,13 @@ INDEX_TYPES = (DType.INT8, DType.UINT8, DType.INT16, DType.INT32, DType.INT64, D
 class OneHot(Attrs):
     """The new axis of ``depth`` elements stands at ``axis``; input 1 holds the values (off, on).
 
-    An index below 0 counts from the end; one that lies outside leaves the axis without the second value.
+    An index below 0 counts from the end where ``wraps``; one that lies outside leaves the axis without the
+    second value.
     """
 
     axis: int
     depth: int
+    wraps: bool = True
 
 
 def _infer(site: Site[OneHot]) -> tuple[TensorType, ...]:
@@ -32,7 +34,7 @@ def _infer(site: Site[OneHot]) -> tuple[TensorType, ...]:
 
 def _reference(site: Site[OneHot], arrays: tuple[Array | None, ...]) -> tuple[Array, ...]:
     indices, values, depth = operand(arrays, 0), operand(arrays, 1), site.attrs.depth
-    inside = (indices > -depth - 1) & (indices < depth)
+    inside = (indices > (-depth - 1 if site.attrs.wraps else -1)) & (indices < depth)
     places = np.where(inside, indices, 0).astype(np.int64)
     places = np.where(places < 0, places + depth, places)
     along = np.arange(depth).reshape(-1, *(1,) * (indices.ndim - site.attrs.axis))

@@ -99,7 +99,7 @@ OP = Operator(
         *movable(),
         size_constraint(),
         Constraint(
-            "there is a pair of paddings for each axis that leaves data, and two elements where it is mirrored",
+            "there is a pair of paddings for each axis that leaves data, two elements where it is mirrored",
             _pairs_fit,
             lambda site: f"{list(site.attrs.padding)} for {list(site.input(0).shape)}",
             "repair the model",

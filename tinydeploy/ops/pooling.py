@@ -8,9 +8,15 @@ import numpy as np
 
 from tinydeploy.ir import TensorType
 from tinydeploy.ops.base import AnyConstraint, AnySite, Constraint, is_plain, only
-from tinydeploy.ops.blend import is_once, is_twice
+from tinydeploy.ops.blend import is_twice
 from tinydeploy.ops.convolution import image_constraints
-from tinydeploy.ops.quantized import Activation, activations, is_quantized, same_quantization, wide_zero_points
+from tinydeploy.ops.quantized import (
+    Activation,
+    activations,
+    is_quantized,
+    same_quantization,
+    wide_zero_points,
+)
 from tinydeploy.ops.window import Pair, Window
 
 
@@ -80,8 +86,7 @@ def pool_constraints(*plain: AnyConstraint) -> tuple[AnyConstraint, ...]:
     """Limits of a pool; ``plain`` ones are those of its kind without quantization."""
     return (
         *image_constraints(),
-        *only(is_once, activations(0), wide_zero_points(0)),
-        *only(is_twice, activations(0)),
+        *only(is_quantized, activations(0), wide_zero_points(0)),
         *only(
             is_twice,
             same_quantization(0),

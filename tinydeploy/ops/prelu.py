@@ -9,8 +9,16 @@ import numpy as np
 from tinydeploy.fixed_point import Rounding, quantize_multiplier
 from tinydeploy.ir import Array, Attrs
 from tinydeploy.ops.base import Constraint, Operator, Site, no_macs, only
-from tinydeploy.ops.blend import Blend, blend, blend_reference, by_rounding, is_twice
 from tinydeploy.ops.binary import binary_constraints, broadcast_infer, fits_32_bits, reference_of
+from tinydeploy.ops.blend import (
+    Blend,
+    blend,
+    blend_constraint,
+    blend_reference,
+    by_rounding,
+    is_once,
+    is_twice,
+)
 from tinydeploy.ops.formula import Chosen, Element, Formula, Name, Number, scaled
 from tinydeploy.ops.plain import FLOATS, SIGNED, by_kind, plain_reference, widened
 from tinydeploy.ops.quantized import quant_of
@@ -66,6 +74,7 @@ OP = Operator(
     reference=by_kind(by_rounding(reference_of(formula), blend_reference(blend_of)), plain_reference(_plain)),
     macs=no_macs,
     constraints=(
+        *only(is_once, blend_constraint(0, 1)),
         *binary_constraints((*FLOATS, *SIGNED)),
         *only(
             is_twice,

@@ -10,9 +10,9 @@ import numpy as np
 
 from tinydeploy.ir import Array, DType, TensorType
 from tinydeploy.ops.base import AnyConstraint, AnySite, Constraint, only
-from tinydeploy.ops.blend import is_once, is_twice
+from tinydeploy.ops.blend import is_twice
 from tinydeploy.ops.plain import NUMBERS, plain_types
-from tinydeploy.ops.quantized import activations, describe, int8_activations, is_quantized
+from tinydeploy.ops.quantized import describe, int8_activations, is_quantized
 
 
 class ReductionAttrs(Protocol):
@@ -63,7 +63,7 @@ def axes_constraint() -> AnyConstraint:
 
 def reduction_constraints(types: Sequence[DType] = NUMBERS) -> tuple[AnyConstraint, ...]:
     """Limits of the reductions of steps to steps, or of plain elements of one of ``types``."""
-    return (*only(is_twice, int8_activations(0)), *only(is_once, activations(0)), *plain_types(types, 0), axes_constraint())
+    return (*only(is_twice, int8_activations(0)), *plain_types(types, 0), axes_constraint())
 
 
 def index_constraints() -> tuple[AnyConstraint, ...]:

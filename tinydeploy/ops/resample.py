@@ -23,7 +23,7 @@ QUANTIZED = (DType.INT8, DType.UINT8, DType.INT16)
 
 @dataclass(frozen=True, slots=True)
 class Resample(Attrs):
-    """Input 1 holds places [size, taps], input 2 their weights; ``size`` is the output's extent on ``axis``."""
+    """Input 1 holds places [size, taps], input 2 their weights; ``size`` is the output's on ``axis``."""
 
     axis: int
 

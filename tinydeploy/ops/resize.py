@@ -1,4 +1,4 @@
-"""Resize: images of another size, by the nearest pixel or between four (TFLite's integer arithmetic)."""
+"""Resize: images of another size, by the nearest pixel or between four, in TFLite's arithmetic."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from enum import Enum
 import numpy as np
 
 from tinydeploy.fixed_point import Int64
-from tinydeploy.ir import Array, Attrs, TensorType
-from tinydeploy.ops.base import Constraint, Operator, Site, no_macs, operand
+from tinydeploy.ir import Array, Attrs, DType, TensorType
+from tinydeploy.ops.base import Constraint, Operator, Site, is_plain, no_macs, operand
 from tinydeploy.ops.movable import movable, size_constraint
 from tinydeploy.ops.quantized import describe, is_int8
 from tinydeploy.ops.window import Pair
@@ -75,6 +75,31 @@ def bilinear(attrs: Resize, source: int, target: int) -> Position:
     return Position(lower, upper, places - lower * one)
 
 
+def real_bilinear(attrs: Resize, source: int, target: int) -> tuple[Int64, Int64, Array]:
+    """The same for float32: lower and upper places, and the weight of the upper, in float32."""
+    if attrs.align_corners and target > 1:
+        scale = np.float32(source - 1) / np.float32(target - 1)
+    else:
+        scale = np.float32(source) / np.float32(target)
+    places = np.arange(target).astype(np.float32)
+    if attrs.half_pixel_centers:
+        places = (places + np.float32(0.5)) * scale - np.float32(0.5)
+    else:
+        places = places * scale
+    lower = np.maximum(np.floor(places), 0).astype(np.int64)
+    upper = np.minimum(np.ceil(places), source - 1).astype(np.int64)
+    return lower, np.maximum(upper, 0), places - lower.astype(np.float32)
+
+
+def _real_reference(attrs: Resize, image: Array) -> Array:
+    wide = image.astype(np.float64)
+    for axis, target in ((1, attrs.size[0]), (2, attrs.size[1])):
+        lower, upper, weight = real_bilinear(attrs, wide.shape[axis], target)
+        along = weight.astype(np.float64).reshape(-1, *(1,) * (3 - axis))
+        wide = wide.take(lower, axis=axis) * (1 - along) + wide.take(upper, axis=axis) * along
+    return wide.astype(np.float32)
+
+
 def _infer(site: Site[Resize]) -> tuple[TensorType, ...]:
     batch, _, _, channels = site.input(0).shape
     return (TensorType(site.input(0).dtype, (batch, *site.attrs.size, channels)),)
@@ -86,6 +111,8 @@ def _reference(site: Site[Resize], arrays: tuple[Array | None, ...]) -> tuple[Ar
     if attrs.method is Method.NEAREST:
         rows, columns = nearest(attrs, height, attrs.size[0]), nearest(attrs, width, attrs.size[1])
         return (image.take(rows, axis=1).take(columns, axis=2),)
+    if image.dtype == np.float32:
+        return (_real_reference(attrs, image),)
     vertical, horizontal = bilinear(attrs, height, attrs.size[0]), bilinear(attrs, width, attrs.size[1])
     total = np.zeros(site.outputs[0].shape, np.int64)
     one = 1 << BITS
@@ -123,13 +150,14 @@ OP = Operator(
             gate=True,
         ),
         Constraint(
-            "between four pixels, the input is int8 and has fewer than 2**20 rows and columns",
+            "between four pixels, the input is float32, or int8 with fewer than 2**20 rows and columns",
             lambda site: (
                 site.attrs.method is Method.NEAREST
+                or (site.input(0).dtype is DType.FLOAT32 and is_plain(site))
                 or (is_int8(site.input(0)) and math.prod(site.input(0).shape[1:3]) < 1 << 20)
             ),
             lambda site: describe(site.input(0)),
-            "convert the model with full int8 quantization",
+            "convert the model with full int8 quantization, or leave it in float32",
         ),
         Constraint(
             "not both: aligned corners and half-pixel centres",

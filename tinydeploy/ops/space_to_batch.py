@@ -17,9 +17,9 @@ from tinydeploy.ops.window import Pair
 class SpaceToBatch(Attrs):
     """Image ``place * batch + n`` of the output holds the pixels at ``place`` in the blocks of image n.
 
-    ``block`` has one extent per spatial axis (1 or 2), ``padding`` (before, after) for each; ``value`` is what
-    the padding holds: the zero point where the data is quantized, as in LiteRT (TensorFlow Lite Micro never
-    sets it).
+    ``block`` has one extent per spatial axis (1 or 2), ``padding`` (before, after) for each; ``value`` is
+    what the padding holds: the zero point where the data is quantized, as in LiteRT (TensorFlow Lite Micro
+    never sets it).
     """
 
     block: tuple[int, ...]

@@ -10,8 +10,9 @@ from tinydeploy.fixed_point import Int64, Rounding, requantize
 from tinydeploy.ir import Array, Attrs
 from tinydeploy.ops.base import Constraint, Operator, Site, no_macs, only, operand
 from tinydeploy.ops.binary import fits_32_bits
+from tinydeploy.ops.blend import is_once
 from tinydeploy.ops.plain import by_kind, plain_reference, widened
-from tinydeploy.ops.quantized import is_quantized, quant_of
+from tinydeploy.ops.quantized import activations, is_quantized, quant_of
 from tinydeploy.ops.reduction import elements_of, peak_of, reduction_constraints, reduction_infer
 from tinydeploy.ops.requantize import factor_between
 
@@ -51,6 +52,7 @@ OP = Operator(
     reference=by_kind(_reference, plain_reference(_plain)),
     macs=no_macs,
     constraints=(
+        *only(is_once, activations(0)),
         *reduction_constraints(),
         *only(
             is_quantized,

@@ -40,7 +40,8 @@ OP = Operator(
         Constraint(
             "there is a number of copies, at least 1, for each axis",
             lambda site: (
-                len(site.attrs.repeats) == len(site.input(0).shape) and min(site.attrs.repeats, default=1) >= 1
+                len(site.attrs.repeats) == len(site.input(0).shape)
+                and min(site.attrs.repeats, default=1) >= 1
             ),
             lambda site: f"{list(site.attrs.repeats)} for {list(site.input(0).shape)}",
             "repair the model",

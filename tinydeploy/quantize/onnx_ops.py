@@ -123,7 +123,7 @@ def _clip(values: Values, node: Node) -> None:
     source = values.any_form(operand(node, 0))
     name = values.define(node.outputs[0], source.order)
     bounds = [
-        "" if bound is None else values.literal(f"{name}_{side}", np.float32(bound))
+        "" if bound is None else values.literal(f"{name}_{side}", np.array(bound, np.float32))
         for side, bound in (("low", node.attrs.low), ("high", node.attrs.high))
     ]
     values.add("Clip", [source.name, *bounds], [name])
@@ -249,7 +249,7 @@ def _pad(values: Values, node: Node) -> None:
     inputs = [source.name, values.literal(f"{name}_pads", pads)]
     mode = {Border.CONSTANT: "constant"}.get(attrs.border, attrs.border.value)
     if attrs.border is Border.CONSTANT:
-        inputs.append(values.literal(f"{name}_value", np.float32(attrs.value)))
+        inputs.append(values.literal(f"{name}_value", np.array(attrs.value, np.float32)))
     if mode not in ("constant", "reflect", "edge"):
         raise ValueError(f"{node.name!r}: padding by {mode} is not written")
     values.add("Pad", inputs, [name], mode=mode)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import onnx
@@ -162,6 +163,6 @@ class Values:
         self.initializer(names[1], zero, dtype)
         return names
 
-    def add(self, op: str, inputs: list[str], outputs: list[str], **attributes: object) -> None:
+    def add(self, op: str, inputs: list[str], outputs: list[str], **attributes: Any) -> None:
         """Add a node; it is named after its first output."""
         self.nodes.append(helper.make_node(op, inputs, outputs, name=outputs[0], **attributes))

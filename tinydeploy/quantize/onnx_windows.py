@@ -40,7 +40,8 @@ def finish(values: Values, inner: str, clamp: list[str], activation: Activation)
         values.add("Relu", [inner], clamp)
         return
     bounds = [
-        values.literal(f"{clamp[0]}_{side}", np.float32(b)) for side, b in (("low", low), ("high", high))
+        values.literal(f"{clamp[0]}_{side}", np.array(b, np.float32))
+        for side, b in (("low", low), ("high", high))
     ]
     values.add("Clip", [inner, *bounds], clamp)
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from tinydeploy.errors import TinyDeployError
-from tinydeploy.ir import DType, Graph, Node, Rewriter
+from tinydeploy.ir import DType, Graph, Node, Rewriter, TensorType
 from tinydeploy.ops.average_pool_2d import AveragePool2D
 from tinydeploy.ops.mean import Mean
 from tinydeploy.ops.quantized import Activation
 from tinydeploy.ops.relu import Relu
 from tinydeploy.passes import remove_unused
+from tinydeploy.quantize.rules import WEIGHT_AXES
+from tinydeploy.quantize.scales import real_of
 
 
 def check_float(graph: Graph, where: str) -> None:
@@ -26,6 +29,26 @@ def check_float(graph: Graph, where: str) -> None:
         )
     if all(graph.type(value).dtype is not DType.FLOAT32 for value in graph.outputs):
         raise TinyDeployError("the model has no float32 output, there is nothing to quantize", where=where)
+
+
+def dequantize_weights(graph: Graph) -> Graph:
+    """The graph of a dynamic-range model, whose weights alone are integers, with real weights."""
+    rewriter = Rewriter(graph)
+    changed = False
+    for index, node in enumerate(graph.nodes):
+        if node.op not in WEIGHT_AXES or graph.type(node.outputs[0]).dtype is not DType.FLOAT32:
+            continue
+        weights = node.inputs[1]
+        if weights is None or not graph.values[weights].is_constant:
+            continue
+        value = graph.values[weights]
+        if value.type.quant is None:
+            continue
+        real = real_of(graph.array(weights), value.type.quant).astype(np.float32)
+        made = rewriter.constant(value.name, TensorType(DType.FLOAT32, real.shape), real)
+        rewriter.replace_node(index, replace(node, inputs=(node.inputs[0], made, *node.inputs[2:])))
+        changed = True
+    return rewriter.freeze() if changed else graph
 
 
 def fuse_clamps(graph: Graph) -> Graph:
@@ -54,7 +77,7 @@ def _fuse_one(graph: Graph) -> Graph | None:
         if not takes or consumers[source] != (index,) or graph.type(source).dtype is not DType.FLOAT32:
             continue
         rewriter = Rewriter(graph)
-        attrs = dataclasses.replace(maker.attrs, activation=clamp)  # type: ignore[type-var]
+        attrs = replace(maker.attrs, activation=clamp)  # type: ignore[type-var]
         rewriter.remove_node(index)
         rewriter.replace_node(producers[source], Node(maker.name, attrs, maker.inputs, node.outputs))
         return rewriter.freeze()

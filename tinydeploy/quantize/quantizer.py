@@ -18,7 +18,7 @@ from tinydeploy.quantize.interface import Adapted, normalised, scaled, with_layo
 from tinydeploy.quantize.moments import Moments, moments_of
 from tinydeploy.quantize.observe import Observer
 from tinydeploy.quantize.options import Options
-from tinydeploy.quantize.prepare import check_float, fuse_clamps, pools_to_means
+from tinydeploy.quantize.prepare import check_float, dequantize_weights, fuse_clamps, pools_to_means
 from tinydeploy.quantize.report import Effect, Report, layer_reports, outliers_of
 from tinydeploy.quantize.rounding import Grid, adaptive, corrected_bias
 from tinydeploy.quantize.rules import Kind
@@ -77,6 +77,7 @@ def prepare(graph: Graph, options: Options, where: str = "") -> Prepared:
 
     Raises TinyDeployError where the graph is quantized already or the options do not fit it.
     """
+    graph = dequantize_weights(graph)
     check_float(graph, where or graph.name)
     adapted = normalised(with_layout(graph, options.layout), options.normalisation, options.input_type)
     ready = run_passes(adapted.graph, _float_passes(options))

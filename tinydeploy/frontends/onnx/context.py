@@ -208,12 +208,16 @@ class Context(Attributes):
             )
         return found
 
-    def set(self, *outputs: Ref) -> None:
-        """The node's outputs, in order; values made here take the outputs' names."""
-        results: list[Ref] = []
+    def set(self, *outputs: Ref | Array) -> None:
+        """The node's outputs, in order; values made here take the outputs' names. Arrays are known now."""
+        results: list[Ref | Constant] = []
         for index, ref in enumerate(outputs):
             wanted = self._names[index] if index < len(self._names) else ""
-            mine = ref.id in self._emitted and all(ref.id != other.id for other in results)
+            if not isinstance(ref, Ref):
+                results.append(Constant(wanted or self.name, ref))
+                continue
+            earlier = any(isinstance(other, Ref) and ref.id == other.id for other in results)
+            mine = ref.id in self._emitted and not earlier
             results.append(self._builder.rename(ref, wanted) if wanted and mine else ref)
         self.results = tuple(results)
 

@@ -22,7 +22,7 @@ from tinydeploy.ir import Array, TensorType
 
 FIRST_OPSET = 7
 """Of older ones, operators that have not changed until this one."""
-MAX_NODES = 1 << 17
+MAX_NODES = 1 << 15
 """Nodes after functions and branches are opened."""
 MAX_DEPTH = 32
 REPAIR = "Export or download the model again"

@@ -40,7 +40,7 @@ class GridSampleParams(Params):
 
 
 def _make(site: AnySite, _knobs: Knobs) -> Kernel:
-    image, grid, output, attrs = site.input(0), site.input(1), site.outputs[0], site.attrs
+    image, grid, attrs = site.input(0), site.input(1), site.attrs
     strides = strides_of(image.shape)
     count = len(image.shape) - 2
     taps = TAPS[attrs.sampling]

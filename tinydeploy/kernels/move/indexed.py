@@ -1,4 +1,4 @@
-"""What the kernels share that find elements by indices of run time: a nest, and a term of the offset per index."""
+"""What the kernels share that find elements by indices of run time: a nest, and a term per index."""
 
 from __future__ import annotations
 

@@ -18,10 +18,11 @@ INSTRUCTIONS_PER_INDEX = 15
 
 @dataclass(frozen=True, slots=True)
 class OneHotParams(Params):
-    """The output is seen as [outer, depth, inner]; ``limit`` is the depth as a literal of the indices' type."""
+    """The output is seen as [outer, depth, inner]; ``low`` is the lowest index that counts."""
 
     outer: int
     depth: int
+    low: int
     inner: int
     ctype: str
     index: str
@@ -34,6 +35,7 @@ def _make(site: AnySite, _knobs: Knobs) -> Kernel:
     params = OneHotParams(
         outer=math.prod(indices.shape[: attrs.axis]),
         depth=attrs.depth,
+        low=-attrs.depth if attrs.wraps else 0,
         inner=math.prod(indices.shape[attrs.axis :]),
         ctype=ctype_of(output.dtype),
         index="float" if is_float else f"{indices.dtype.value}_t",

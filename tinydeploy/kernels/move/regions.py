@@ -228,7 +228,7 @@ NESTS: dict[type[Attrs], Callable[[AnySite], Moves]] = {
 
 
 def can_move(site: AnySite) -> bool:
-    """Whether an operator of ``NESTS`` only moves elements, to places that are known, as its attributes are."""
+    """Whether an operator of ``NESTS``, as its attributes are, only moves elements, to known places."""
     match site.attrs:
         case Resize(method=method):
             return method is Method.NEAREST

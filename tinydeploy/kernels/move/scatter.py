@@ -1,4 +1,4 @@
-"""Scatters at indices of run time: a copy of the data, then the updates in order, each where its indices say."""
+"""Scatters at indices of run time: a copy of the data, then the updates, each where its indices say."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tinydeploy.ops.scatter_nd import ScatterND
 
 @dataclass(frozen=True, slots=True)
 class ScatterParams(Params):
-    """The nest over the updates. ``ctype`` is the elements' own type; ``result`` is C of the element ``at`` its
-    place and the ``update``."""
+    """The nest over the updates. ``ctype`` is the elements' own type; ``result`` is C of the element ``at``
+    its place and the ``update``."""
 
     walk: Walk
     ctype: str

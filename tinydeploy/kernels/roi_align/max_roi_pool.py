@@ -29,7 +29,10 @@ class MaxRoiPoolParams(Params):
 
 def _make(site: AnySite, _knobs: Knobs) -> Kernel:
     image, regions, output, attrs = site.input(0), site.input(1), site.outputs[0], site.attrs
-    params = MaxRoiPoolParams(*image.shape, regions.shape[0], *attrs.size, attrs.scale, FAR)
+    batch, height, width, channels = image.shape
+    params = MaxRoiPoolParams(
+        batch, height, width, channels, regions.shape[0], attrs.size[0], attrs.size[1], attrs.scale, FAR
+    )
     return Kernel(
         instance=Instance(SCHEDULE.name, params),
         title=f"MaxRoiPool, {params.regions} regions of {shape_text(image.shape)}",

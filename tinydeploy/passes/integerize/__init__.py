@@ -1,8 +1,8 @@
 """Dequantize, compute, quantize becomes exact integer arithmetic: what QDQ and QOperator models mean.
 
-In steps, each a pure function: ``settle`` brings the model's own integer types to the values, ``signed`` shifts
-uint8 steps to int8, ``raised`` quantizes inputs before they are moved, ``Sweep`` replaces operators between
-Dequantize and Quantize. What is left in float32 is what the model does not quantize.
+In steps, each a pure function: ``settle`` brings the model's own integer types to the values, ``signed``
+shifts uint8 steps to int8, ``raised`` quantizes inputs before they are moved, ``Sweep`` replaces operators
+between Dequantize and Quantize. What is left in float32 is what the model does not quantize.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ from tinydeploy.ops.quantized import along, quant_of
 class Known:
     """A float value that a function makes of each step of a quantized value.
 
-    ``source`` is that value and ``type`` its type, of one scale; it never leaves [``low``, ``high``]. ``table``
-    holds the function of every step of the type, in float32.
+    ``source`` is that value and ``type`` its type, of one scale; it never leaves [``low``, ``high``].
+    ``table`` holds the function of every step of the type, in float32.
     """
 
     source: int

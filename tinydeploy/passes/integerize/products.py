@@ -36,7 +36,7 @@ def dot_product(sweep: Sweep, node: Node, _site: AnySite) -> None:
 
 
 def dense_of_matrices(sweep: Sweep, node: Node, site: AnySite) -> bool:
-    """A product with one constant matrix from the right as FullyConnected, its columns each with their scale."""
+    """A product with one constant matrix from the right as FullyConnected, a scale per column."""
     attrs, weights = node.attrs, node.inputs[1]
     if not isinstance(attrs, BatchMatMul) or weights is None or attrs.transpose_a:
         return False

@@ -1,4 +1,4 @@
-"""A float input that is moved before it is quantized is quantized before it is moved: a fourth of the bytes."""
+"""A float input that is moved and then quantized is quantized first: a fourth of the bytes is moved."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def _normalized(sweep: Sweep, node: Node, _site: AnySite) -> None:
 
 
 def _resampled(sweep: Sweep, node: Node, site: AnySite) -> None:
-    """Weighted sums of steps: in the scale they have if the result has it too, else in one 64 times as fine."""
+    """Weighted sums of steps: in their own scale if the result has it too, else in one 64 times as fine."""
     output = node.outputs[0]
     wanted, known, weights = sweep.wanted(output), sweep.steps(node.inputs[0]), site.constant(2)
     if wanted is None or known is None or known.type.quant is None or weights is None:

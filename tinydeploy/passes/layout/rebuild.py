@@ -151,11 +151,11 @@ class Rebuild:
             )
             current = self._node(f"{name}/reshape", Reshape(dims), current, between, f"{name}/reshape")
         turned = tuple(dims[axis] for axis in order)
-        label = name if turned == shape else f"{name}/transpose"
+        label = name if turned == shape else _turning(name)
         type_ = TensorType(
             source.dtype, turned, quant if turned == shape or quant is None or quant.per_tensor else None
         )
-        current = self._node(f"{name}/transpose", Transpose(order), current, type_, label)
+        current = self._node(_turning(name), Transpose(order), current, type_, label)
         if turned != shape:
             current = self._node(
                 f"{name}/shape", Reshape(shape), current, TensorType(source.dtype, shape, quant), name
@@ -167,10 +167,11 @@ class Rebuild:
         source = self._types[view.base].shape
         if len(source) == len(shape):
             axes = [axis_in_base(view.arrangement, shape, source, axis) for axis in range(len(shape))]
-            rest = iter(axis for axis in range(len(source)) if axis not in axes)
-            order = tuple(next(rest) if axis is None else axis for axis in axes)
-            if tuple(source[axis] for axis in order) == shape:
-                return source, order
+            ones = [axis for axis in range(len(source)) if axis not in axes and source[axis] == 1]
+            if len(ones) == axes.count(None):
+                order = tuple(ones.pop(0) if axis is None else axis for axis in axes)
+                if tuple(source[axis] for axis in order) == shape:
+                    return source, order
         simple = view.arrangement.simplified()
         return simple.dims, simple.order
 
@@ -208,6 +209,11 @@ class Rebuild:
         type_ = self.graph.type(value)
         self._know(new, self.graph.values[value].name, type_)
         self._views[value] = View(new, plain(type_.shape))
+
+
+def _turning(name: str) -> str:
+    """The name of a transpose that makes a value."""
+    return name if name.endswith("/transpose") else f"{name}/transpose"
 
 
 def axis_in_value(arrangement: Arrangement, shape: Shape, base: Shape, axis: int) -> int | None:

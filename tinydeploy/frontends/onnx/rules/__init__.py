@@ -3,6 +3,7 @@
 from tinydeploy.frontends.onnx.context import Rule
 from tinydeploy.frontends.onnx.rules import (
     basics,
+    determinant,
     dynamic,
     einsum,
     elementwise,
@@ -24,6 +25,7 @@ from tinydeploy.frontends.onnx.rules import (
 
 RULES: dict[str, Rule] = {
     **basics.RULES,
+    **determinant.RULES,
     **dynamic.RULES,
     **einsum.RULES,
     **elementwise.RULES,

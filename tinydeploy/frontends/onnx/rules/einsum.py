@@ -120,6 +120,7 @@ def _contracted(context: Context, a: Term, b: Term, kept: set[str]) -> Term:
     if not inner or a.ref.dtype is not DType.FLOAT32:
         return _summed(context, _multiplied(context, a, b), kept)
     batch = [x for x in both if x in kept]
+    first = [batch] if batch else []
     rows = [x for x in a.labels if x not in both]
     columns = [x for x in b.labels if x not in both]
     sizes = {**left, **right, **_extents(a), **_extents(b)}
@@ -132,7 +133,7 @@ def _contracted(context: Context, a: Term, b: Term, kept: set[str]) -> Term:
         return context.reshape(context.transpose(term.ref, order), [product(group) for group in groups])
 
     made = context.emit(
-        BatchMatMul(), matrix(a, batch, rows, inner), matrix(b, batch, inner, columns), tag="".join(inner)
+        BatchMatMul(), matrix(a, *first, rows, inner), matrix(b, *first, inner, columns), tag="".join(inner)
     )
     labels = [*batch, *rows, *columns]
     return Term(context.reshape(made, [sizes[x] for x in labels]), "".join(labels))
@@ -143,8 +144,8 @@ def _multiplied(context: Context, a: Term, b: Term) -> Term:
     labels = a.labels + "".join(x for x in b.labels if x not in a.labels)
     spread = []
     for term in (a, b):
-        order = sorted(range(len(term.labels)), key=lambda axis, own=term.labels: labels.index(own[axis]))
-        turned = context.transpose(term.ref, order)
+        places = [labels.index(label) for label in term.labels]
+        turned = context.transpose(term.ref, sorted(range(len(places)), key=places.__getitem__))
         extents = _extents(term)
         spread.append(context.reshape(turned, [extents.get(x, 1) for x in labels]))
     return Term(context.emit(Mul(), *spread, tag=f"product_{len(labels)}"), labels)

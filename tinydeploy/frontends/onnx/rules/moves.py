@@ -8,7 +8,7 @@ from tinydeploy.frontends.onnx.builder import Ref
 from tinydeploy.frontends.onnx.context import Context, Rule
 from tinydeploy.frontends.onnx.rules.places import TO_FIRST, TO_LAST, axes_of, axis_of, moved, numbers_of
 from tinydeploy.frontends.onnx.types import DTYPES, OTHER_TYPES, element_name
-from tinydeploy.ir import DType
+from tinydeploy.ir import Array, DType
 from tinydeploy.ops.base import MAX_OPERANDS
 from tinydeploy.ops.bit_cast import BitCast
 from tinydeploy.ops.concatenation import Concatenation
@@ -22,7 +22,8 @@ from tinydeploy.ops.where import Where
 
 
 def _concat(context: Context) -> None:
-    parts = [context.input(index) for index in range(context.inputs_given)]
+    given = [(index, context.constant(index)) for index in range(context.inputs_given)]
+    parts = [context.input(index) for index, array in given if array is None or array.size]
     if not parts:
         raise context.fault("there are no inputs")
     axis = axis_of(context, context.int_("axis", 1 if context.opset < 4 else None), parts[0].rank)
@@ -146,10 +147,12 @@ def _split(context: Context) -> None:
         sizes = [max(min(each, extent - k * each), 0) for k in range(count)]
     if sum(sizes) != extent or min(sizes, default=-1) < 0 or len(sizes) < context.outputs_wanted:
         raise context.fault(f"sizes {sizes} for {context.outputs_wanted} outputs from {extent} elements")
-    parts: list[Ref] = []
+    parts: list[Ref | Array] = []
     for number, size in enumerate(sizes):
         if size == 0:
-            context.refuse(f"output {number} has no elements", "remove it from the model")
+            empty = tuple(size if k == axis else length for k, length in enumerate(data.shape))
+            parts.append(np.zeros(empty, data.dtype.numpy))
+            continue
         begin = tuple(sum(sizes[:number]) if k == axis else 0 for k in range(data.rank))
         extents = tuple(size if k == axis else length for k, length in enumerate(data.shape))
         whole = extents == data.shape

@@ -78,7 +78,11 @@ def _upsample(context: Context) -> None:
     data = context.input(0)
     mode = context.str_("mode", "nearest")
     scales = list(context.floats("scales")) if context.opset < 9 else _reals(context, 1, "the scales")
-    if mode not in ("nearest", "linear") or len(scales) != data.rank or not all(1 <= s <= 4096 for s in scales):
+    if (
+        mode not in ("nearest", "linear")
+        or len(scales) != data.rank
+        or not all(1 <= s <= 4096 for s in scales)
+    ):
         raise context.fault(f"mode {mode!r}, scales {scales} for {list(data.shape)}")
     stretches = {
         axis: Stretch(extent, math.floor(extent * scale), scale)
@@ -87,9 +91,7 @@ def _upsample(context: Context) -> None:
     _resized(context, data, stretches, mode, "asymmetric")
 
 
-def _resized(
-    context: Context, data: Ref, stretches: dict[int, Stretch], mode: str, coordinates: str
-) -> None:
+def _resized(context: Context, data: Ref, stretches: dict[int, Stretch], mode: str, coordinates: str) -> None:
     """Images NHWC inside, where only height and width change."""
     changed = {
         axis: stretch
@@ -129,9 +131,7 @@ def _nearest(context: Context, data: Ref, stretches: dict[int, Stretch], coordin
     return _bordered(context, moved(context, Take(tuple(places)), data, tag="nearest"), outside)
 
 
-def _summed(
-    context: Context, data: Ref, axis: int, stretch: Stretch, mode: str, coordinates: str
-) -> Ref:
+def _summed(context: Context, data: Ref, axis: int, stretch: Stretch, mode: str, coordinates: str) -> Ref:
     wanted = positions(stretch, coordinates)
     before, after = _outside(context, wanted, stretch) if coordinates == "tf_crop_and_resize" else (0, 0)
     chosen = Filter(

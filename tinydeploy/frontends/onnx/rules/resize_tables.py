@@ -77,7 +77,7 @@ def nearest(places: Float64, source: int, rounding: str) -> Int64:
 
 
 def _triangle(distance: Float64) -> Float64:
-    return np.maximum(1 - np.abs(distance), 0)
+    return np.asarray(np.maximum(1 - np.abs(distance), 0), np.float64)
 
 
 def _cubic(distance: Float64, a: float) -> Float64:

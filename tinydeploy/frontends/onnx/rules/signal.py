@@ -23,7 +23,8 @@ MAX_MATRIX = 1 << 22
 def fourier(length: int, results: int, *, inverse: bool) -> npt.NDArray[np.complex128]:
     """The matrix [length, results] whose product with a row of samples is its transform."""
     turns = np.outer(np.arange(length), np.arange(results)) % length / length
-    return np.exp((2j if inverse else -2j) * np.pi * turns) / (length if inverse else 1)
+    matrix = np.exp((2j if inverse else -2j) * np.pi * turns) / (length if inverse else 1)
+    return np.asarray(matrix, np.complex128)
 
 
 def _as_reals(matrix: npt.NDArray[np.complex128], parts: int, *, real_result: bool = False) -> Array:

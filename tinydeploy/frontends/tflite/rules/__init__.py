@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tinydeploy.frontends.tflite.rules import (
     elementwise,
+    indices,
     matrices,
     moves,
     plain,
@@ -17,7 +18,18 @@ from tinydeploy.frontends.tflite.rules.shared import Rule
 
 RULES: dict[str, Rule] = {
     name: rule
-    for family in (elementwise, matrices, moves, plain, recurrent, reductions, slices, stacks, windows)
+    for family in (
+        elementwise,
+        indices,
+        matrices,
+        moves,
+        plain,
+        recurrent,
+        reductions,
+        slices,
+        stacks,
+        windows,
+    )
     for name, rule in family.RULES.items()
 }
 

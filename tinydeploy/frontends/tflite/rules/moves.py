@@ -92,25 +92,26 @@ def _pad(context: Context) -> Imported:
         len(context.input(0).shape),
         "padding",
     )
-    value = _zero_step(context)
+    value: int | float = _zero_step(context)
     if len(context.operation.inputs) == 3 and context.operation.inputs[2] is not None:
         value = _value(context)
     return Imported(Pad(padding, Border.CONSTANT, value), context.operation.inputs[:1])
 
 
-def _value(context: Context) -> int:
+def _value(context: Context) -> int | float:
     tensor = context.input(2)
     if math.prod(tensor.shape) != 1 or tensor.dtype is not context.input(0).dtype:
         raise context.fault(f"the padding's value is {tensor.type_name}{list(tensor.shape)}")
-    if tensor.data is None or tensor.dtype is None or not tensor.dtype.is_integer:
-        context.refuse("the padding's value is no constant integer", "pad with a constant")
+    if tensor.data is None:
+        context.refuse("the padding's value is computed when the model runs", "pad with a constant")
         return 0
     if tensor.quant != context.output.quant:
         context.refuse(
             "the padding's value has another scale or zero point than the output",
             "convert the model again: the converter ties the two scales",
         )
-    return int(tensor.array().reshape(-1)[0])
+    number = tensor.array().reshape(-1)[0]
+    return float(number) if tensor.dtype is DType.FLOAT32 else int(number)
 
 
 def _mirror_pad(context: Context) -> Imported:
@@ -146,11 +147,16 @@ def _concatenation(context: Context) -> Imported:
 def _gather(context: Context) -> Imported:
     context.operands(2, 2)
     options = context.required_options(tflite.BuiltinOptions.GatherOptions, tflite.GatherOptions)
-    if options.BatchDims():
-        context.refuse("batch dimensions are not supported", "gather each batch on its own")
-    axis = axis_of(context, options.Axis(), len(context.input(0).shape))
-    indices = integers(context, 1, "the indices are") or ()
-    return Imported(Gather(axis, indices, context.input(1).shape), context.operation.inputs[:1])
+    rank, indices = len(context.input(0).shape), context.input(1)
+    axis = axis_of(context, options.Axis(), rank)
+    count = options.BatchDims()
+    if not -len(indices.shape) <= count <= len(indices.shape):
+        raise context.fault(f"{count} batch dimensions for indices {list(indices.shape)}")
+    count += len(indices.shape) if count < 0 else 0
+    if indices.data is None or count:
+        return Imported(Gather(axis, batch_dims=count), context.operation.inputs)
+    numbers = integers(context, 1, "the indices are") or ()
+    return Imported(Gather(axis, numbers, indices.shape), context.operation.inputs[:1])
 
 
 def _block(context: Context, kind: int, table: type[Any]) -> int:
