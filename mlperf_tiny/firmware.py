@@ -30,6 +30,9 @@ ENERGY_BAUD = 9600
 
 MILLI = 1000
 
+EXECUTED_HZ = 25_000_000
+"""Instructions that an emulator executes per second of a window; more of a faster board are only counted."""
+
 
 @dataclass(frozen=True, slots=True)
 class BenchBuild:
@@ -80,9 +83,11 @@ def build_bench(
     """
     if mode is Mode.ENERGY and board.uart is not None:
         board = dataclasses.replace(board, uart=dataclasses.replace(board.uart, baud=ENERGY_BAUD))
-    millicycles, origin = (
-        estimated_millicycles(compiled, board, toolchain) if emulated else (MILLI, "measured")
-    )
+    millicycles, origin, shared = MILLI, "measured", 1
+    if emulated:
+        millicycles, origin = estimated_millicycles(compiled, board, toolchain)
+        shared = max(1, board.clock_hz // EXECUTED_HZ)
+        origin += f", one run in {shared} executed" if shared > 1 else ""
     library = compiled.library
     sources = folder / "model"
     extra = feature_files(bench, compiled)
@@ -103,7 +108,10 @@ def build_bench(
         folder,
         "io",
         compiled.plan.arena_bytes,
-        harness_defines(bench, compiled, mode, vendor, millicycles),
+        {
+            **harness_defines(bench, compiled, mode, vendor, millicycles),
+            "TD_MLPERF_RUNS_PER_EXECUTION": f"{shared}u",
+        },
         app=harness / "td_mlperf_main.c",
         name=bench.id,
         optimize=optimize,

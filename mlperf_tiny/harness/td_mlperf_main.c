@@ -32,6 +32,12 @@
 #define TD_MLPERF_MILLICYCLES_PER_COUNT 1000u
 #endif
 
+/* On emulators only: of so many runs in a row one is executed, the others count as long as it.
+ * Their results are the same: nothing in a run depends on the run before. */
+#ifndef TD_MLPERF_RUNS_PER_EXECUTION
+#define TD_MLPERF_RUNS_PER_EXECUTION 1u
+#endif
+
 /* 1: the model hears a stream; see td_mlperf_stream.h. */
 #ifndef TD_MLPERF_STREAM
 #define TD_MLPERF_STREAM 0
@@ -54,8 +60,15 @@ static void app_write(void *context, const char *text, size_t size) {
     td_uart_write((const uint8_t *)text, size);
 }
 
+/* Counts of runs that were not executed, of the last one that was, and runs since the last input.
+ */
+static uint64_t app_skipped;
+static uint64_t app_last;
+static uint32_t app_runs;
+
 static bool app_load(void *context, const uint8_t *bytes, size_t size) {
     (void)context;
+    app_runs = 0u;
     if (size != sizeof app_buffer) {
         return false;
     }
@@ -73,8 +86,7 @@ static bool app_load(void *context, const uint8_t *bytes, size_t size) {
 }
 
 /* A run consumes the model's input, so every run gets it anew. */
-static void app_infer(void *context) {
-    (void)context;
+static void app_execute(void) {
     void *const input = td_app_model->input(&app_state, 0u);
 #if TD_MLPERF_INPUT == TD_MLPERF_INPUT_FLOATS
     memcpy(input, app_steps, sizeof app_steps);
@@ -88,6 +100,17 @@ static void app_infer(void *context) {
     memcpy(input, app_buffer, sizeof app_buffer);
 #endif
     (void)td_app_model->run(&app_state);
+}
+
+static void app_infer(void *context) {
+    (void)context;
+    if (app_runs++ % TD_MLPERF_RUNS_PER_EXECUTION == 0u) {
+        const uint64_t before = td_counter();
+        app_execute();
+        app_last = td_counter() - before;
+    } else {
+        app_skipped += app_last;
+    }
 }
 
 static float app_real(const td_tensor *tensor, const int8_t *steps, size_t index) {
@@ -125,7 +148,8 @@ static bool app_result(void *context, size_t index, int64_t *thousandths) {
 
 static uint64_t app_microseconds(void *context) {
     (void)context;
-    const uint64_t cycles = td_counter() * TD_MLPERF_MILLICYCLES_PER_COUNT / 1000u;
+    const uint64_t counts = td_counter() + app_skipped;
+    const uint64_t cycles = counts * TD_MLPERF_MILLICYCLES_PER_COUNT / 1000u;
     const uint32_t hz = td_clock()->core_hz;
     return cycles / hz * 1000000u + cycles % hz * 1000000u / hz;
 }

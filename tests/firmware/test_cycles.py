@@ -11,16 +11,16 @@ from tinydeploy.boards import load_board
 from tinydeploy.emulate.chip import BlockTrace, UnicornEmulator
 from tinydeploy.errors import ToolError
 from tinydeploy.firmware import Block, Cost, Image, Sizes, build_firmware, read_image
-from tinydeploy.firmware.cycles import cost_of, cost_of_code
+from tinydeploy.firmware.cycles import TABLES, cost_of, cost_of_code
 from tinydeploy.toolchain import available, cpu_spec, select
 
 PROBE = Path(__file__).with_name("probe.c")
 
 
-def price(text: str, count: int = 1, taken: int = 0) -> Cost:
+def price(text: str, count: int = 1, taken: int = 0, core: str = "cortex-m4") -> Cost:
     """The cost of one block, executed so often, given its halfwords."""
     code = b"".join(int(half, 16).to_bytes(2, "little") for half in text.split())
-    return cost_of_code({(0, len(code)): code}, [Block(0, len(code), count, taken, 0)])
+    return cost_of_code({(0, len(code)): code}, [Block(0, len(code), count, taken, 0)], TABLES[core])
 
 
 @pytest.mark.parametrize(
@@ -64,6 +64,14 @@ def test_jumps(code: str, cycles: int) -> None:
     assert price(code, taken=1).cycle_sum == cycles
 
 
+def test_small_cores_hide_nothing_and_jump_in_their_own_time() -> None:
+    assert price("6848 6848 70C8", core="cortex-m0").cycle_sum == 2 + 2 + 2
+    assert price("4348", core="cortex-m0").cycle_sum == 1  # muls
+    assert price("E7C3", taken=1, core="cortex-m0").cycle_sum == 3
+    assert price("E7C3", taken=1, core="cortex-m0plus").cycle_sum == 2
+    assert price("6848 6848", core="cortex-m3").cycle_sum == 2 + 1
+
+
 def test_a_jump_that_is_not_taken_costs_one() -> None:
     assert price("D0C0", 10, taken=4) == Cost(10, 10 + 4 * 2)
 
@@ -73,13 +81,13 @@ def test_a_load_hides_behind_a_load_of_the_block_before() -> None:
     load = bytes.fromhex("4868")
     code = {(0, 2): load, (2, 2): load}
     blocks = [Block(0, 2, 5, 0, 0), Block(2, 2, 8, 0, 5)]
-    assert cost_of_code(code, blocks) == Cost(13, 5 * 2 + 8 * 2 - 5)
+    assert cost_of_code(code, blocks, TABLES["cortex-m4"]) == Cost(13, 5 * 2 + 8 * 2 - 5)
 
 
 def test_code_that_the_image_does_not_hold(tmp_path: Path) -> None:
     image = Image(tmp_path, 0, (), {}, {}, Sizes(0, 0, 0, 0, 0, 0, 0))
     with pytest.raises(ToolError, match="executed 0x20000000, where the image holds no code"):
-        cost_of(image, [Block(0x2000_0000, 2, 1, 0, 0)])
+        cost_of(image, [Block(0x2000_0000, 2, 1, 0, 0)], TABLES["cortex-m4"])
 
 
 @pytest.mark.emulated
@@ -110,7 +118,7 @@ def test_an_executed_function(compiler: str, tmp_path: Path) -> None:
         "bx": 3,
         "pop": 1 + 2 + 2,
     }
-    assert cost_of(image, blocks) == Cost(total(instructions), total(cycles))
+    assert cost_of(image, blocks, TABLES["cortex-m4"]) == Cost(total(instructions), total(cycles))
 
 
 def total(parts: Mapping[str, int]) -> int:

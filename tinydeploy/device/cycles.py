@@ -10,7 +10,7 @@ from pathlib import Path
 from tinydeploy.boards import Board
 from tinydeploy.errors import ToolError
 from tinydeploy.firmware import Cost, cost_of, read_image
-from tinydeploy.firmware.cycles import CORES
+from tinydeploy.firmware.cycles import TABLES
 from tinydeploy.rpc import Client, profile
 from tinydeploy.verify.samples import Sample
 
@@ -26,7 +26,7 @@ class RunCost:
 def can_sum_cycles(board: Board) -> bool:
     """Whether there is a table of costs for the board's core, and an emulator that tells what is executed."""
     emulated = any(choice.kind == "unicorn" for choice in board.emulators)
-    return emulated and board.chip.cpu in CORES and importlib.util.find_spec("unicorn") is not None
+    return emulated and board.chip.cpu in TABLES and importlib.util.find_spec("unicorn") is not None
 
 
 def sum_cycles(
@@ -61,4 +61,5 @@ def sum_cycles(
             if by_step:
                 profile(client, sample, warm_up[-1:])
             steps = trace.windows()
-    return RunCost(cost_of(image, run), tuple(cost_of(image, blocks) for blocks in steps))
+    table = TABLES[board.chip.cpu]
+    return RunCost(cost_of(image, run, table), tuple(cost_of(image, blocks, table) for blocks in steps))

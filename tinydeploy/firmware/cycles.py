@@ -1,10 +1,13 @@
-"""The class-cycle sum of a Cortex-M4: executed blocks, priced by instruction class, zero wait states.
+"""The class-cycle sum: executed blocks, priced by instruction class, zero wait states.
 
 Not cycles of a real core, which also waits for flash and buses, but a figure that does not reward one
-instruction that does the work of many. The table, from the Cortex-M4 Technical Reference Manual, 3.3: ALU and
-multiply 1; load 2, or 1 right behind another single load or store; store 1; LDM, POP, LDRD, STM, PUSH, STRD
-1 + words; IT 0; divide 7; FPU 1, its division and square root 14; and 2 more wherever the next instruction is
-not the one behind: a taken branch, call or return is 3.
+instruction that does the work of many. The tables are from section 3.3 of the cores' Technical Reference
+Manuals. Cortex-M4 and M3: ALU and multiply 1; load 2, or 1 right behind another single load or store;
+store 1; LDM, POP, LDRD, STM, PUSH, STRD 1 + words; IT 0; divide 7; FPU 1, its division and square root 14;
+and 2 more wherever the next instruction is not the one behind: a taken branch, call or return is 3.
+Cortex-M0 and M0+: loads and stores 2, with nothing hidden, the multiplier of one cycle; a jump is 3 on the
+M0, 2 on the M0+.
+Arm publishes no table for cores that issue two instructions at once.
 """
 
 from __future__ import annotations
@@ -17,10 +20,17 @@ from tinydeploy.firmware.image import Image, Segment
 from tinydeploy.firmware.instruction import Class, Instruction
 from tinydeploy.firmware.thumb import sweep
 
-CORES = ("cortex-m4",)
-"""The cores that the table is for."""
 
-_CYCLES = {
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Cycles by class of instruction, what a jump adds, whether a load hides behind another access."""
+
+    cycles: Mapping[Class, int]
+    jump: int
+    hides: bool
+
+
+_MAINLINE = {
     Class.ALU: 1,
     Class.LOAD: 2,
     Class.STORE: 1,
@@ -30,8 +40,16 @@ _CYCLES = {
     Class.FLOAT: 1,
     Class.FLOAT_DIVIDE: 14,
 }
-_JUMP_CYCLES = 2
+_BASELINE = {**_MAINLINE, Class.STORE: 2}
 _SINGLE = (Class.LOAD, Class.STORE)
+
+TABLES: Mapping[str, Table] = {
+    "cortex-m0": Table(_BASELINE, jump=2, hides=False),
+    "cortex-m0plus": Table(_BASELINE, jump=1, hides=False),
+    "cortex-m3": Table(_MAINLINE, jump=2, hides=True),
+    "cortex-m4": Table(_MAINLINE, jump=2, hides=True),
+}
+"""The cores whose manuals have a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +74,13 @@ class Cost:
     cycle_sum: int
 
 
-def cost_of(image: Image, blocks: Sequence[Block]) -> Cost:
+def cost_of(image: Image, blocks: Sequence[Block], table: Table) -> Cost:
     """Price executed blocks of an image; raises ToolError for code that the image does not hold."""
-    return cost_of_code({(b.address, b.size): _code(image, b.address, b.size) for b in blocks}, blocks)
+    code = {(b.address, b.size): _code(image, b.address, b.size) for b in blocks}
+    return cost_of_code(code, blocks, table)
 
 
-def cost_of_code(code: Mapping[tuple[int, int], bytes], blocks: Iterable[Block]) -> Cost:
+def cost_of_code(code: Mapping[tuple[int, int], bytes], blocks: Iterable[Block], table: Table) -> Cost:
     """The same with the bytes of each block given by address and size."""
     decoded = {key: [found for _, found in sweep(data, key[0])] for key, data in code.items()}
     last = {address + size: decoded[address, size][-1] for address, size in decoded}
@@ -69,20 +88,20 @@ def cost_of_code(code: Mapping[tuple[int, int], bytes], blocks: Iterable[Block])
     for block in blocks:
         found = decoded[block.address, block.size]
         instructions += block.count * len(found)
-        cycles += block.count * straight_cycles(found) + block.taken * _JUMP_CYCLES
+        cycles += block.count * straight_cycles(found, table) + block.taken * table.jump
         before = last.get(block.address)
-        if before is not None and before.kind in _SINGLE and found[0].kind is Class.LOAD:
+        if table.hides and before is not None and before.kind in _SINGLE and found[0].kind is Class.LOAD:
             cycles -= block.through
     return Cost(instructions, cycles)
 
 
-def straight_cycles(instructions: Sequence[Instruction]) -> int:
+def straight_cycles(instructions: Sequence[Instruction], table: Table) -> int:
     """Cycles of instructions in a row, as if no jump among them were taken."""
     total = 0
     before: Class | None = None
     for found in instructions:
-        hidden = found.kind is Class.LOAD and before in _SINGLE
-        total += _CYCLES[found.kind] + found.words - int(hidden)
+        hidden = table.hides and found.kind is Class.LOAD and before in _SINGLE
+        total += table.cycles[found.kind] + found.words - int(hidden)
         before = found.kind
     return total
 
