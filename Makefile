@@ -65,6 +65,10 @@ demo: $(VENV)/.demo ## the whole line on the bundled model and an emulated board
 bench: $(VENV)/.test ## measure every model on every emulated board; writes benchmarks/results.json and docs/PERFORMANCE.md
 	$(BIN)/python -m benchmarks
 
+.PHONY: onnx-coverage
+onnx-coverage: $(VENV)/.test ## run ONNX's node tests in generated C; writes docs/ONNX_SUPPORT.md
+	$(BIN)/python -m tests.onnx_nodes.coverage
+
 .PHONY: wheel
 wheel: $(VENV)/.test ## build the wheel into dist/
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .

@@ -25,7 +25,7 @@ ALLOWED: dict[str, set[str]] = {
     "features": FOUNDATION,
     "frontends": GRAPH,
     "passes": GRAPH,
-    "quantize": GRAPH | {"passes"},
+    "quantize": GRAPH | {"passes", "frontends"},
     "kernels": GRAPH,
     "memplan": {"errors"},
     "rpc": {"errors"},

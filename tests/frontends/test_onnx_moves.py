@@ -11,9 +11,11 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from tests.onnx_models import OnnxBuilder
+from tinydeploy.build import compile_graph
 from tinydeploy.errors import ModelError, UnsupportedError
 from tinydeploy.frontends.onnx import load_bytes
-from tinydeploy.ir import Array, Graph
+from tinydeploy.ir import Array, DType, Graph
+from tinydeploy.kernels.targets import target_of
 from tinydeploy.ops.interpreter import Interpreter
 
 
@@ -256,3 +258,27 @@ FAULTS = [
 def test_faults(op: str, operands: list[Any], options: dict[str, Any], message: str) -> None:
     with pytest.raises(ModelError, match=message):
         graph_of(op, *operands, **{"opset": 18, **options})
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic", "nearest"])
+def test_quantized_resizes_stay_within_a_step(mode: str) -> None:
+    """Cubic sums leave the range of the elements between the two axes: their steps are finer and wider."""
+    builder = OnnxBuilder(opsets={"": 13})
+    x = builder.input("x", (1, 3, 4, 6))
+    quant = builder.constant(np.array(0.05, np.float32)), builder.constant(np.array(3, np.int8))
+    scales = builder.constant(np.array([1, 1, 2, 1.5], np.float32))
+    steps = builder.node("DequantizeLinear", builder.node("QuantizeLinear", x, *quant), *quant)
+    resized = builder.node("Resize", steps, "", scales, mode=mode)
+    builder.output(builder.node("DequantizeLinear", builder.node("QuantizeLinear", resized, *quant), *quant))
+    data = builder.model().SerializeToString()
+    graph = compile_graph(load_bytes(data, "model"), target_of("host")).graph
+    assert all(
+        graph.type(value).dtype is not DType.FLOAT32 for node in graph.nodes[:-1] for value in node.outputs
+    )
+    image = np.random.default_rng(0).standard_normal((1, 3, 4, 6)).astype(np.float32) * 3
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+    (wanted,) = session.run(None, {"x": image})
+    (result,) = Interpreter(graph).run([image])
+    assert np.abs(result - wanted).max() < 0.05 * 1.01

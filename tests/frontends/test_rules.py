@@ -142,17 +142,15 @@ def gathered(**options: Any) -> ModelBuilder:
         (at_run_time(strided((1, 5, 4, 2), (0,) * 4, (9,) * 4, (1,) * 4), 2), "the end is computed when"),
         (at_run_time(image().split(1, (2, 3)), 1), "the sizes are computed when the model runs"),
         (at_run_time(image().split(0, (1,), op="SPLIT"), 0), "the axis is computed when the model runs"),
-        (at_run_time(gathered(), 1), "the indices are computed when the model runs"),
         (at_run_time(image().move("RESIZE_BILINEAR", (1, 3, 3, 2), (3, 3)), 1), "the new size is computed"),
         (at_run_time(image().move("SPACE_TO_BATCH_ND", (1, 5, 4, 2), (1, 1), [[0, 0]] * 2), 1),
          "the block's shape is computed when the model runs"),
         (strided((1, 5, 4, 2), (0,) * 4, (9,) * 4, (1,) * 4, newAxisMask=1), "ellipsis, new axes and"),
         (strided((1, 1, 4, 2), (0, 3, 0, 0), (1, 2, 9, 9), (1,) * 4), "the slice holds no elements"),
-        (float_fill(), "the padding's value is no constant integer"),
+        (at_run_time(float_fill(), 2), "the padding's value is computed when the model runs"),
         (other_fill(scale=0.05, zero_point=5), "the padding's value has another scale or zero point"),
         (joined(33), "33 inputs; 32 are supported"),
         (joined(fusedActivationFunction=1), "a fused activation is not supported"),
-        (gathered(batchDims=1), "batch dimensions are not supported"),
     ],
 )  # fmt: skip
 def test_gaps(builder: ModelBuilder, reason: str) -> None:
@@ -216,3 +214,13 @@ def test_contradictions(builder: ModelBuilder, words: str) -> None:
     with pytest.raises(ModelError) as caught:
         load_bytes(builder.build(), "m")
     assert words in str(caught.value)
+
+
+def test_indices_that_the_model_computes_are_an_input() -> None:
+    (node,) = load_bytes(at_run_time(gathered(), 1).build(), "model").nodes
+    assert (node.attrs, len(node.inputs)) == (Gather(1), 2)
+
+
+def test_more_batch_dimensions_than_indices_have() -> None:
+    with pytest.raises(ModelError, match=r"2 batch dimensions for indices \[2\]"):
+        load_bytes(gathered(batchDims=2).build(), "model")

@@ -121,6 +121,7 @@ def softmax(b: QdqBuilder) -> None:
     x = b.input((4, 10), 0.11, 5)
     b.output(b.node("Softmax", x), 1 / 256, b.lowest)
     b.output(b.node("Softmax", x, axis=0), 0.004, 8)
+    b.output(b.node("LogSoftmax", x), 0.1, 100)
 
 
 def normalizations(b: QdqBuilder) -> None:

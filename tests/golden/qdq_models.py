@@ -82,7 +82,7 @@ class QdqBuilder:
         count = () if axis is None else (shape[axis],)
         scale = (self.random.uniform(0.3, 1.0, count) * spread / high).astype(np.float32)
         points = np.full(count, zero_point, dtype)
-        attributes = {} if axis is None else {"axis": axis}
+        attributes: dict[str, Any] = {} if axis is None else {"axis": axis}
         return self.node(
             "DequantizeLinear",
             self.constant(steps),

@@ -19,6 +19,7 @@ ONCE = {
     "lookup/interpolated",
     "lookup/scalar",
     "normalization/once",
+    "softmax/log_once",
     "softmax/once",
 }
 

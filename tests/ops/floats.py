@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from tests.ops import integer
-from tests.ops.making import Broken, Case, float32, site, with_input, with_output
+from tests.ops.making import ACTIVATIONS, Broken, Case, float32, int8, site, with_input, with_output
 from tinydeploy.ir import DType, TensorType
 from tinydeploy.ops import AnySite, Site
 from tinydeploy.ops.conv_3d import Conv3D
@@ -216,6 +216,7 @@ CASES: dict[str, Case] = {
         (
             *float_limits(_LOG),
             Broken("the input has at least one dimension", "a single number", with_input(_LOG, 0, float32())),
+            Broken(ACTIVATIONS, "int8[1, 2] per tensor, float32[", with_input(_LOG, 0, int8(1, 2))),
         ),
     ),
     "LocalResponseNorm": Case(

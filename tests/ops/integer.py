@@ -59,7 +59,7 @@ CASES: dict[str, Case] = {
         0,
         (
             Broken(
-                "the data is int16, the result int8 or int16",
+                "the data is int16, the result int8 to int32",
                 "int8[1, 3] per tensor",
                 with_input(_LINES, 0, int8(1, 3)),
             ),

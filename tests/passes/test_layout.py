@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import Golden
 from tests.onnx_models import OnnxBuilder
-from tinydeploy.frontends import ImportOptions, Layout
+from tinydeploy.frontends import AS_IS, ImportOptions, Layout
 from tinydeploy.frontends.onnx import load_bytes
 from tinydeploy.ir import Graph, to_text
 from tinydeploy.ops.check import verify
@@ -23,7 +24,7 @@ from tinydeploy.passes.layout.arrangement import plain
 NHWC = ImportOptions(layout=Layout.NHWC)
 
 
-def imported(builder: OnnxBuilder, options: ImportOptions = ImportOptions()) -> Graph:
+def imported(builder: OnnxBuilder, options: ImportOptions = AS_IS) -> Graph:
     return load_bytes(builder.model().SerializeToString(), "net", options=options)
 
 
@@ -44,7 +45,7 @@ def same(before: Graph, after: Graph, seed: int = 0) -> None:
         np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5)
 
 
-def conv(b: OnnxBuilder, x: str, inputs: int, outputs: int, size: int = 3, **attributes: object) -> str:
+def conv(b: OnnxBuilder, x: str, inputs: int, outputs: int, size: int = 3, **attributes: Any) -> str:
     name: str = b.node(
         "Conv",
         x,
@@ -57,7 +58,7 @@ def conv(b: OnnxBuilder, x: str, inputs: int, outputs: int, size: int = 3, **att
 
 
 def classifier() -> OnnxBuilder:
-    """Everything between channels-first convolutions that a transpose passes, and a dense layer at the end."""
+    """Everything between channels-first convolutions that a transpose passes; a dense layer at the end."""
     b = OnnxBuilder(1)
     x = b.input("image", (1, 3, 8, 6))
     stem = b.node("Relu", conv(b, x, 3, 4))
@@ -104,15 +105,15 @@ def residual(quantized: str = "tensor") -> OnnxBuilder:
     generator = np.random.default_rng(2)
 
     def steps(x: str, scale: float) -> str:
-        parameters = (b.constant(np.float32(scale)), b.constant(np.int8(3)))
+        parameters = (b.constant(np.array(scale, np.float32)), b.constant(np.array(3, np.int8)))
         name: str = b.node("DequantizeLinear", b.node("QuantizeLinear", x, *parameters), *parameters)
         return name
 
     def weights(*shape: int) -> str:
         data = b.constant(generator.integers(-128, 128, shape).astype(np.int8))
-        scales = np.float32(0.01) if quantized == "tensor" else np.full(shape[0], 0.01, np.float32)
-        zeros = np.zeros(np.shape(scales), np.int8)
-        attributes = {} if quantized == "tensor" else {"axis": 0}
+        scales = np.full(() if quantized == "tensor" else shape[0], 0.01, np.float32)
+        zeros = np.zeros(scales.shape, np.int8)
+        attributes: dict[str, Any] = {} if quantized == "tensor" else {"axis": 0}
         name: str = b.node("DequantizeLinear", data, b.constant(scales), b.constant(zeros), **attributes)
         return name
 
@@ -340,4 +341,3 @@ def test_arrangements_compose_as_arrays_do(data: st.DataObject, extents: list[in
             value, arrangement = value.reshape(shape), reshaped
         for kept in (arrangement, arrangement.simplified()):
             assert np.array_equal(kept.of(base, value.shape), value)
-

@@ -18,6 +18,7 @@ from tinydeploy.cli import (
     flash_command,
     inspect_command,
     profile_command,
+    quantize_command,
     run_command,
     verify_command,
 )
@@ -50,6 +51,7 @@ def _root(
 
 app.command("demo")(demo_command.demo)
 app.command("inspect")(inspect_command.inspect)
+app.command("quantize")(quantize_command.quantize)
 app.command("compile")(compile_command.compile_)
 app.command("run")(run_command.run)
 app.command("verify")(verify_command.verify)

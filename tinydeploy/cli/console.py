@@ -83,3 +83,23 @@ def progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=shown, transient=True) as bar:
         task = bar.add_task(escape(title), total=total)
         yield lambda done: bar.update(task, completed=done)
+
+
+@contextmanager
+def stages() -> Iterator[Callable[[str, int, int | None], None]]:
+    """Progress of work in stages on stderr where that is a terminal.
+
+    Yields a function that takes what is being done, the number done, and of how many, where that is known.
+    """
+    shown = Console(stderr=True)
+    if not shown.is_terminal:
+        yield lambda _stage, _done, _total: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=shown, transient=True) as bar:
+        task = bar.add_task("", total=None)
+
+        def tell(stage: str, done: int, total: int | None) -> None:
+            bar.update(task, description=escape(stage), completed=done, total=total)
+
+        yield tell

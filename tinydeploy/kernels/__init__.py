@@ -40,6 +40,8 @@ from tinydeploy.kernels.move import scalar as move_scalar
 from tinydeploy.kernels.move import scatter as move_scatter
 from tinydeploy.kernels.normalization import float as normalization_float
 from tinydeploy.kernels.normalization import once as normalization_once
+from tinydeploy.kernels.packed import dense as packed_dense
+from tinydeploy.kernels.packed import depthwise as packed_depthwise
 from tinydeploy.kernels.plain import elementwise as plain_elementwise
 from tinydeploy.kernels.pool import plain as pool_plain
 from tinydeploy.kernels.recurrent import gru, lstm, rnn
@@ -72,6 +74,7 @@ SCHEDULES: tuple[Schedule, ...] = (
     average_pool_2d_once.SCHEDULE,
     softmax_scalar.SCHEDULE,
     softmax_once.SCHEDULE,
+    softmax_once.LOG_SCHEDULE,
     grouped_conv_2d_scalar.SCHEDULE,
     transpose_conv_scalar.SCHEDULE,
     batch_mat_mul_scalar.SCHEDULE,
@@ -114,6 +117,8 @@ SCHEDULES: tuple[Schedule, ...] = (
     normalization_float.SCHEDULE,
     normalization_once.SCHEDULE,
     softmax_float.SCHEDULE,
+    packed_dense.SCHEDULE,
+    packed_depthwise.SCHEDULE,
     general_windowed.SCHEDULE,
     general_transposed.SCHEDULE,
     hybrid_windowed.SCHEDULE,

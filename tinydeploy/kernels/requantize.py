@@ -10,6 +10,7 @@ import numpy as np
 from tinydeploy.fixed_point import Int64, Rounding
 from tinydeploy.ir import Array, DType
 from tinydeploy.kernels.base import Constant, CType, Kind, Scalar, constant
+from tinydeploy.kernels.packed.grid import on_grid
 from tinydeploy.ops import AnySite
 from tinydeploy.ops.quantized import (
     Activation,
@@ -51,7 +52,12 @@ class Folded:
 
 
 def is_supported(site: AnySite) -> bool:
-    """Whether the kernels for int8 apply: symmetric constant int8 weights, sums of 32 bits."""
+    """Whether the kernels for any int8 weights apply: those of 4 bits have kernels that pack them."""
+    return is_int8_dot(site) and not on_grid(site)
+
+
+def is_int8_dot(site: AnySite) -> bool:
+    """Whether a node multiplies int8 by symmetric constant int8 weights, with sums of 32 bits."""
     if not (is_int8(site.input(0)) and is_int8(site.outputs[0])):
         return False
     weights = site.input(1)

@@ -17,7 +17,7 @@ FRACTION_BITS = 8
 MOST_BITS = 12
 """A table has at most 2**12 lines: 16 KiB."""
 
-RESULTS = (DType.INT8, DType.INT16)
+RESULTS = (DType.INT8, DType.INT16, DType.INT32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ OP = Operator(
     macs=no_macs,
     constraints=(
         Constraint(
-            f"the data is int16, the result int8 or int16; the table int32 of up to 2**{MOST_BITS} lines",
+            f"the data is int16, the result int8 to int32; the table int32 of up to 2**{MOST_BITS} lines",
             lambda site: (
                 site.input(0).dtype is DType.INT16 and site.attrs.dtype in RESULTS and _table_fits(site)
             ),

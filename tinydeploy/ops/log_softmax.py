@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tinydeploy.ir import Array, Attrs, TensorType
-from tinydeploy.ops.base import Constraint, Operator, Site, no_macs, operand
+from tinydeploy.ops.base import Constraint, Operator, Site, is_plain, no_macs, only, operand
 from tinydeploy.ops.float_windows import float_types
+from tinydeploy.ops.integer_softmax import log_softmax_once
+from tinydeploy.ops.quantized import activations, is_quantized
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +18,9 @@ class LogSoftmax(Attrs):
     """``x - log(sum(exp(x)))`` over the last axis."""
 
 
-def _reference(_site: Site[LogSoftmax], arrays: tuple[Array | None, ...]) -> tuple[Array, ...]:
+def _reference(site: Site[LogSoftmax], arrays: tuple[Array | None, ...]) -> tuple[Array, ...]:
+    if is_quantized(site):
+        return (log_softmax_once(site, operand(arrays, 0)),)
     data = operand(arrays, 0).astype(np.float64)
     lowered = data - data.max(axis=-1, keepdims=True)
     result = lowered - np.log(np.exp(lowered).sum(axis=-1, keepdims=True))
@@ -31,7 +35,8 @@ OP = Operator(
     reference=_reference,
     macs=no_macs,
     constraints=(
-        float_types(),
+        *only(is_plain, float_types()),
+        *only(is_quantized, activations(0)),
         Constraint(
             "the input has at least one dimension",
             lambda site: len(site.input(0).shape) > 0,

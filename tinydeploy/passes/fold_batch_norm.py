@@ -49,7 +49,7 @@ def _first(graph: Graph) -> _Affine | None:
             value, other = node.inputs[place], node.inputs[1 - place]
             if value is None or other is None or value not in producers or value in graph.outputs:
                 continue
-            if isinstance(node.attrs, Sub) and place == 1:
+            if (isinstance(node.attrs, Sub) and place == 1) or not graph.type(value).shape:
                 continue
             constant = _per_channel(graph, other, graph.type(value).shape[-1])
             same = graph.type(value).shape == graph.type(node.outputs[0]).shape

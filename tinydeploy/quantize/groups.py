@@ -6,6 +6,8 @@ every runtime, its sums stay integers, and the kernels that know the grid store 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from tinydeploy.ir import Quant
@@ -14,12 +16,20 @@ from tinydeploy.quantize.moments import Moments
 from tinydeploy.quantize.rounding import Grid, adaptive
 from tinydeploy.quantize.weights import Integers, Layer, with_bias
 
+PACKED = ("Conv2D", "DepthwiseConv2D", "FullyConnected")
+"""Operators whose kernels store such weights."""
+
 GROUP = 32
 """Neighbouring inputs of a channel that share a factor."""
 
 MOST = 7
 FACTORS = 16
 _SHRINKS = np.linspace(1.0, 0.6, 9)
+
+
+def narrowable(layers: Mapping[int, Layer]) -> frozenset[int]:
+    """The layers that gain from 4-bit weights."""
+    return frozenset(index for index, layer in layers.items() if layer.op in PACKED)
 
 
 def int4_weights(layer: Layer, data: Quant, moments: Moments | None) -> Integers:

@@ -70,5 +70,6 @@ class Histogram:
         return float(CENTRES[min(index, 2 * HALF - 1)])
 
     def outside(self, low: float, high: float) -> int:
-        """How many numbers lie in bins wholly or by their middle outside ``low`` to ``high``."""
-        return int(self.counts[np.less(CENTRES, low) | np.greater(CENTRES, high)].sum())
+        """How many numbers lie in bins that are wholly outside ``low`` to ``high``."""
+        outer = np.less(CENTRES + WIDTHS / 2, low) | np.greater(CENTRES - WIDTHS / 2, high)
+        return int(self.counts[outer].sum())

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
 
@@ -24,13 +23,6 @@ from tinydeploy.quantize.scheme import Steps
 
 TO_NHWC = (0, 2, 3, 1)
 TO_NCHW = (0, 3, 1, 2)
-
-
-class Layout(Enum):
-    """The order of an image's numbers: channels last, or plane by plane."""
-
-    NHWC = "nhwc"
-    NCHW = "nchw"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,33 +64,6 @@ def is_planar(graph: Graph) -> bool:
     return bool(readers) and all(
         isinstance(node.attrs, Transpose) and node.attrs.order == TO_NHWC for node in readers
     )
-
-
-def with_layout(graph: Graph, wanted: Layout | None) -> Graph:
-    """The graph with its first input in another order.
-
-    Raises TinyDeployError where that input is no image.
-    """
-    if wanted is None:
-        return graph
-    value = graph.inputs[0]
-    type_ = graph.type(value)
-    if len(type_.shape) != 4:
-        raise TinyDeployError(
-            f"the input {graph.values[value].name!r} has shape {list(type_.shape)}, a layout needs an image",
-            where="--layout",
-            fix="Leave the layout out",
-        )
-    now = Layout.NCHW if is_planar(graph) else Layout.NHWC
-    if now is wanted:
-        return graph
-    back, forth = (TO_NCHW, TO_NHWC) if now is Layout.NCHW else (TO_NHWC, TO_NCHW)
-    rebuild = Rebuild.of(graph)
-    shape = tuple(type_.shape[axis] for axis in forth)
-    name = graph.values[value].name
-    raw = rebuild.rewriter.input(name, TensorType(type_.dtype, shape))
-    (turned,) = rebuild.rewriter.node(f"{name}_turned", Transpose(back), (raw,), ((f"{name}_turned", type_),))
-    return _rest(graph, rebuild, turned)
 
 
 def normalised(graph: Graph, normalisation: Normalisation | None, input_type: DType) -> Adapted:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tinydeploy.errors import TinyDeployError
 from tinydeploy.ir import DType
-from tinydeploy.quantize.interface import Layout, Normalisation
+from tinydeploy.quantize.interface import Normalisation
 from tinydeploy.quantize.ranges import Method
 
 ACTIVATIONS = (DType.INT8, DType.INT16)
@@ -44,7 +44,6 @@ class Options:
     input_type: DType = DType.INT8
     output_type: DType = DType.INT8
     normalisation: Normalisation | None = None
-    layout: Layout | None = None
     fold_batch_norm: bool = True
     equalize: bool = False
     bias_correction: bool = True

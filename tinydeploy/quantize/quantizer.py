@@ -13,18 +13,19 @@ from tinydeploy.quantize.apply import Interface, apply, interface_steps
 from tinydeploy.quantize.calibrate import Tell, calibrate, silent
 from tinydeploy.quantize.equalize import equalize
 from tinydeploy.quantize.evaluate import Comparison, compare
-from tinydeploy.quantize.groups import int4_weights
-from tinydeploy.quantize.interface import Adapted, normalised, scaled, with_layout
+from tinydeploy.quantize.groups import int4_weights, narrowable
+from tinydeploy.quantize.interface import normalised, scaled
+from tinydeploy.quantize.mixed import search
 from tinydeploy.quantize.moments import Moments, moments_of
-from tinydeploy.quantize.observe import Observer
-from tinydeploy.quantize.options import Options
+from tinydeploy.quantize.options import Budget, Options
 from tinydeploy.quantize.prepare import check_float, dequantize_weights, fuse_clamps, pools_to_means
 from tinydeploy.quantize.report import Effect, Report, layer_reports, outliers_of
 from tinydeploy.quantize.rounding import Grid, adaptive, corrected_bias
 from tinydeploy.quantize.rules import Kind
-from tinydeploy.quantize.samples import Port, Samples, ports_of
+from tinydeploy.quantize.samples import Port, Samples
 from tinydeploy.quantize.scales import along
 from tinydeploy.quantize.scheme import Choice, Steps, choose_steps, quantized_values, rules_of
+from tinydeploy.quantize.studied import Built, Precision, Prepared, Studied
 from tinydeploy.quantize.weights import Integers, Layer, int8_scales, int8_weights, layer_of, with_bias
 
 MAX_STUDIED = 64
@@ -41,37 +42,6 @@ class Quantized:
     report: Report
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A float graph ready for calibration, and what its samples go through."""
-
-    graph: Graph
-    adapted: Adapted
-
-    @property
-    def ports(self) -> tuple[Port, ...]:
-        return ports_of(self.graph)
-
-
-@dataclass(frozen=True, slots=True)
-class Precision:
-    """What each layer gets: nodes with 4-bit weights, and values with int16 activations."""
-
-    narrow: frozenset[int] = frozenset()
-    wide: frozenset[int] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Studied:
-    """Everything that was measured on the samples, from which any precision can be made."""
-
-    prepared: Prepared
-    samples: Samples
-    observers: Mapping[int, Observer]
-    moments: Mapping[int, Moments]
-    layers: Mapping[int, Layer]
-
-
 def prepare(graph: Graph, options: Options, where: str = "") -> Prepared:
     """The float graph as calibration runs it.
 
@@ -79,7 +49,7 @@ def prepare(graph: Graph, options: Options, where: str = "") -> Prepared:
     """
     graph = dequantize_weights(graph)
     check_float(graph, where or graph.name)
-    adapted = normalised(with_layout(graph, options.layout), options.normalisation, options.input_type)
+    adapted = normalised(graph, options.normalisation, options.input_type)
     ready = run_passes(adapted.graph, _float_passes(options))
     return Prepared(ready, replace(adapted, graph=ready))
 
@@ -112,17 +82,7 @@ def study(prepared: Prepared, samples: Samples, options: Options, tell: Tell = s
 
 def plain_precision(studied: Studied, options: Options) -> Precision:
     """The same precision everywhere, as the options ask."""
-    return Precision(narrow=frozenset(studied.layers) if options.weight_bits == 4 else frozenset())
-
-
-@dataclass(frozen=True, slots=True)
-class Built:
-    """A model of one precision."""
-
-    steps: Mapping[int, Steps]
-    integers: Mapping[int, Integers]
-    graph: Graph
-    integer: Graph
+    return Precision(narrow=narrowable(studied.layers) if options.weight_bits == 4 else frozenset())
 
 
 def build(studied: Studied, options: Options, precision: Precision) -> Built:
@@ -176,9 +136,41 @@ def quantize_graph(
     prepared = prepare(graph, options)
     samples = opened(prepared.ports)
     studied = study(prepared, samples, options, tell)
-    built = build(studied, options, plain_precision(studied, options))
+    precision = plain_precision(studied, options)
+    if options.budget.asked:
+        precision = search(studied, options, precision, build, tell)
+    built = build(studied, options, precision)
     compared = _compared(studied, built, options, tell)
-    return Quantized(built.graph, built.integer, _report(studied, built, options, compared, ()))
+    effects = _effects(graph, opened, options, compared, tell) if options.effects else ()
+    return Quantized(built.graph, built.integer, _report(studied, built, options, compared, effects))
+
+
+def _effects(
+    graph: Graph,
+    opened: Callable[[tuple[Port, ...]], Samples],
+    options: Options,
+    full: Comparison,
+    tell: Tell,
+) -> tuple[Effect, ...]:
+    """What each option that is on does to the outputs' ratio: the model without it beside the model."""
+    switches: dict[str, Callable[[Options], Options]] = {
+        "batch norm folded": lambda chosen: replace(chosen, fold_batch_norm=False),
+        "cross-layer equalization": lambda chosen: replace(chosen, equalize=False),
+        "bias correction": lambda chosen: replace(chosen, bias_correction=False),
+        "adaptive rounding": lambda chosen: replace(chosen, adaptive_rounding=False),
+    }
+    on = (options.fold_batch_norm, options.equalize, options.bias_correction, options.adapts)
+    found: list[Effect] = []
+    for (name, without), chosen in zip(switches.items(), on, strict=True):
+        if not chosen:
+            continue
+        other = without(replace(options, effects=False, budget=Budget()))
+        prepared = prepare(graph, other)
+        studied = study(prepared, opened(prepared.ports), other, tell)
+        built = build(studied, other, plain_precision(studied, other))
+        ratio = _compared(studied, built, other, tell).outputs.sqnr_db
+        found.append(Effect(name, ratio, full.outputs.sqnr_db))
+    return tuple(found)
 
 
 def _compared(studied: Studied, built: Built, options: Options, tell: Tell) -> Comparison:

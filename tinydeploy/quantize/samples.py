@@ -120,7 +120,7 @@ def samples_shape(shape: tuple[int, ...], port: Port, where: str) -> tuple[int, 
         as_first = (shape[0], *shape[2:], shape[1])
         as_last = (shape[0], shape[3], *shape[1:3])
         if as_first[1:] == port.shape[1:]:
-            turned = "; channels come first in the data and last in the model: try --layout nchw"
+            turned = "; channels come first in the data and last in the model"
         elif as_last[1:] == port.shape[1:]:
             turned = "; channels come last in the data and first in the model: try --layout nhwc"
     wanted = ["N", *item]

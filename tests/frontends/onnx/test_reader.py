@@ -1,4 +1,4 @@
-"""What an ONNX file may hold: constants wherever they hide, functions, branches, dynamic dimensions, states."""
+"""What an ONNX file may hold: constants wherever they hide, functions, branches, open dimensions, states."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from tinydeploy.ops.interpreter import Interpreter
 
 MLP = """
 mlp (float[1, 4] x) => (float[1, 2] y)
-  <float[3, 4] w = {1, 0, 0, 0, 0, -1, 0, 0, 0, 0, 1, 1}, float[3] b = {0.5, 0, -1}, float[3, 2] v = {1, 0, 0, 1, 1, 1}>
+  <float[3, 4] w = {1, 0, 0, 0, 0, -1, 0, 0, 0, 0, 1, 1}, float[3] b = {0.5, 0, -1},
+   float[3, 2] v = {1, 0, 0, 1, 1, 1}>
 { h = Gemm<transB: int = 1>(x, w, b)  r = Relu(h)  y = MatMul(r, v) }
 """
 
@@ -155,7 +156,8 @@ def test_an_if_of_an_unknown_condition_is_a_gap() -> None:
     )
 
 
-SEQUENCE = "g (float[batch, time, 4] x, float[batch, D] z, float[2, batch] h) => (float[1] y) { y = ReduceSum<keepdims: int = 0>(x) }"
+SEQUENCE = """g (float[batch, time, 4] x, float[batch, D] z, float[2, batch] h) => (float[1] y) {
+  y = ReduceSum<keepdims: int = 0>(x) }"""
 
 
 def test_dynamic_batches_are_1_and_other_dimensions_are_asked_for() -> None:
@@ -181,7 +183,7 @@ def test_dimensions_without_names_are_asked_for_by_place() -> None:
 def test_a_size_for_no_dimension_is_a_mistake() -> None:
     with pytest.raises(
         TinyDeployError,
-        match="--dim 'width' is no dynamic dimension of the model. Dynamic dimensions: batch, time, D",
+        match=r"--dim 'width' is no dynamic dimension of the model\. Dynamic dimensions: batch, time, D",
     ):
         graph_of(model_of(SEQUENCE), ImportOptions(dims=(("width", 5),)))
 
@@ -193,7 +195,8 @@ def test_a_first_dimension_that_speaks_of_time_is_no_batch() -> None:
 
 
 def test_an_input_and_an_output_become_a_state() -> None:
-    text = "g (float[2] x, float[2] total) => (float[2] y, float[2] next) { next = Add(x, total)  y = Neg(next) }"
+    text = """g (float[2] x, float[2] total) => (float[2] y, float[2] next) {
+      next = Add(x, total)  y = Neg(next) }"""
     graph = graph_of(model_of(text), ImportOptions(states=(("total", "next"),)))
     assert [graph.values[value].name for value in (*graph.inputs, *graph.outputs)] == ["x", "y"]
     interpreter, one = Interpreter(graph), np.ones(2, np.float32)
@@ -213,7 +216,8 @@ def test_an_input_and_an_output_become_a_state() -> None:
     ],
 )
 def test_states_that_do_not_fit(states: tuple[tuple[str, str], ...], message: str) -> None:
-    text = "g (float[1] x, float[2] total) => (float[2] y, float[2] next) { next = Add(x, total)  y = Neg(next) }"
+    text = """g (float[1] x, float[2] total) => (float[2] y, float[2] next) {
+      next = Add(x, total)  y = Neg(next) }"""
     with pytest.raises(TinyDeployError, match=message):
         graph_of(model_of(text), ImportOptions(states=states))
 
@@ -228,7 +232,8 @@ def test_channels_last_at_the_interface() -> None:
 
 def test_every_gap_at_once_with_its_domain() -> None:
     text = """g (float[2] x) => (float[2] y) {
-      [one] a = my.Foo(x)  b = Relu(a)  [two] c = NonZero(b)  d = Cast<to: int = 1>(c)  [three] y = other.Foo(d) }"""
+      [one] a = my.Foo(x)  b = Relu(a)  [two] c = NonZero(b)
+      d = Cast<to: int = 1>(c)  [three] y = other.Foo(d) }"""
     found = gaps_of(model_of(text, more=', "my": 1, "other": 1'))
     assert [(gap.node, gap.op) for gap in found] == [
         ("one", "my.Foo"),
@@ -309,7 +314,8 @@ def test_what_depends_on_run_time_values_at_compile_time_says_so() -> None:
 )
 def test_contradictions_are_named_with_their_place(text: str, message: str) -> None:
     model = model_of(
-        f"g (float[2] x) => (float[2] y) <float[3] k = {{1, 2, 3}}, int64[1] m = {{5}}, int64[1] n = {{0}}> {{ {text} }}"
+        "g (float[2] x) => (float[2] y)"
+        f"<float[3] k = {{1, 2, 3}}, int64[1] m = {{5}}, int64[1] n = {{0}}> {{ {text} }}"
     )
     with pytest.raises(TinyDeployError, match=message) as caught:
         graph_of(model)

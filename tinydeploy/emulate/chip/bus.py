@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
-from tinydeploy.boards import Chip
+from tinydeploy.boards import Block, Chip
 from tinydeploy.emulate.blocks import MODELS, Model, Wires
 from tinydeploy.errors import ToolError
 
 PAGE = 0x1000
+ModelT = TypeVar("ModelT", bound=Model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,17 @@ class Bus:
             model = MODELS[block.type](block, wires(block.name))
             self.models[block.name] = model
             self._slots.append(Slot(block.base, model))
+        self._chip = chip
+        self._wires = wires
+
+    def replace(self, name: str, make: Callable[[Block, Wires], ModelT]) -> ModelT:
+        """Put another model in a block's place, one that does more than firmware needs; returns it."""
+        block = self._chip.block(name)
+        model = make(block, self._wires(name))
+        index = next(index for index, slot in enumerate(self._slots) if slot.model is self.models[name])
+        self._slots[index] = Slot(block.base, model)
+        self.models[name] = model
+        return model
 
     def pages(self) -> list[int]:
         """The addresses of the pages that hold blocks."""

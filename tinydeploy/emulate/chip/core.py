@@ -9,7 +9,7 @@ import struct
 from tinydeploy.boards import Chip, Kind
 from tinydeploy.emulate.chip.bus import PAGE, Bus
 from tinydeploy.emulate.chip.engine import arm, unicorn
-from tinydeploy.emulate.chip.hook import Hook
+from tinydeploy.emulate.chip.hook import Hook, State
 
 _MODELS = {
     "cortex-m0": arm.UC_CPU_ARM_CORTEX_M0,
@@ -57,9 +57,19 @@ class Core:
                     self.engine.mem_map_ptr(origin, region.size, access, ctypes.addressof(memory))
                     hook.add_region(origin, region.size, memory, constant=region.kind is Kind.FLASH)
         self._hook = hook  # its memory must live as long as the engine
+        self._names = tuple(region.name for region in chip.regions)
         hook.install(self.engine)
         for page in bus.pages():
             self._map_page(bus, page)
+
+    @property
+    def hook_state(self) -> State:
+        """The block hook's state, for whoever executes code beside the machine."""
+        return self._hook.state
+
+    def memory(self, region: str) -> ctypes.Array[ctypes.c_char]:
+        """The bytes behind a region."""
+        return self._memories[self._names.index(region)]
 
     def load(self, address: int, data: bytes) -> None:
         """Put bytes into memory, flash included; raises UcError where there is none."""

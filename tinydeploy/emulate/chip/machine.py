@@ -101,9 +101,13 @@ class Machine:
                     where=str(image.path),
                     fix="Build it for this board",
                 ) from error
-        self._vectors = image.symbols.get("td_vectors", min(segment.address for segment in image.segments))
+        self.boot(image.symbols.get("td_vectors", min(segment.address for segment in image.segments)))
+
+    def boot(self, vectors: int) -> None:
+        """Reset the chip; the core starts through the vector table at that address."""
+        self._vectors = vectors
         self.bus.reset()
-        self.core.reset(self._vectors)
+        self.core.reset(vectors)
 
     @property
     def instructions(self) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto
 
-from tinydeploy.errors import Gap, ModelError
+from tinydeploy.errors import Gap, GraphError, ModelError
 from tinydeploy.frontends.onnx import schemas
 from tinydeploy.frontends.onnx.attributes import Attributes
 from tinydeploy.frontends.onnx.builder import Builder, Ref
@@ -280,6 +280,9 @@ class _Visit:
             importer._rules[self.key](context)
         except Refused:
             self._lose()
+        except (ArithmeticError, LookupError, TypeError, ValueError, GraphError) as error:
+            # Rules take operands of the right types and shapes for granted.
+            raise self._fault(f"its inputs and attributes do not fit each other ({error})") from error
         else:
             for index, name in enumerate(self._node.output):
                 if index < len(context.results):

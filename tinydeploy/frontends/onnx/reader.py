@@ -17,6 +17,7 @@ from tinydeploy.frontends.onnx.custom import rules_of
 from tinydeploy.frontends.onnx.importer import FIRST_OPSET, REPAIR, Importer, key_of
 from tinydeploy.frontends.onnx.interface import Dimensions, type_gap
 from tinydeploy.frontends.onnx.rules import RULES
+from tinydeploy.frontends.onnx.names import all_text
 from tinydeploy.frontends.onnx.scope import Constant, Scope, Unknown
 from tinydeploy.frontends.onnx.tensors import array_of
 from tinydeploy.ir import Graph, TensorType
@@ -67,12 +68,9 @@ def survey_bytes(
         return Survey(FORMAT, name, operators, (gap,), None)
     if options.adapter is not None:
         merge_adapter(model, options.adapter, folder)
-    try:
-        reader = _Reader(model, where, options, folder)
-        gaps = reader.gaps()
-        graph = None if gaps else reader.graph(name)
-    except UnicodeDecodeError as error:
-        raise ModelError("a name in it is not UTF-8", where=where, fix=REPAIR) from error
+    reader = _Reader(model, where, options, folder)
+    gaps = reader.gaps()
+    graph = None if gaps else reader.graph(name)
     return Survey(FORMAT, name, operators, gaps, graph)
 
 
@@ -84,6 +82,8 @@ def _parsed(data: bytes, where: str) -> ModelProto:
         raise ModelError("the protocol buffer is damaged", where=where, fix=REPAIR) from error
     if not model.HasField("graph") or not (model.graph.node or model.graph.output):
         raise ModelError("the file holds no graph", where=where, fix=REPAIR)
+    if not all_text(model):
+        raise ModelError("a name in it is not UTF-8", where=where, fix=REPAIR)
     return model
 
 

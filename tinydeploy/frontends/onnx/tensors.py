@@ -112,6 +112,8 @@ def _decoded(proto: TensorProto, stored: _Stored, shape: tuple[int, ...], raw: b
 def _external(proto: TensorProto, wanted: int, folder: Path | None) -> bytes:
     """The bytes of external data: from a regular file below the model's folder, and nowhere else."""
     entries = {entry.key: entry.value for entry in proto.external_data}
+    if any(isinstance(text, bytes) for pair in entries.items() for text in pair):
+        raise TensorError("the place of its external data is not UTF-8")
     location = entries.get("location", "")
     if folder is None:
         raise TensorError("its data lies in another file, and the model is not read from a folder")

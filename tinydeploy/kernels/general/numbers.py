@@ -10,7 +10,7 @@ from tinydeploy.fixed_point import Int64, Rounding, reduced_multiplier
 from tinydeploy.ir import Array, DType
 from tinydeploy.kernels.base import Constant, CType, Kind, Scalar, constant
 from tinydeploy.kernels.image import steps_ctype
-from tinydeploy.kernels.requantize import is_supported, requantizer
+from tinydeploy.kernels.requantize import is_int8_dot, requantizer
 from tinydeploy.kernels.windowed import weights_of
 from tinydeploy.ops import AnySite
 from tinydeploy.ops.dot import is_wide, peak_of
@@ -52,7 +52,7 @@ class Operands:
 
 def is_general(site: AnySite) -> bool:
     """Whether a dot product is left to the general kernels."""
-    return is_activation(site.input(0)) and is_activation(site.outputs[0]) and not is_supported(site)
+    return is_activation(site.input(0)) and is_activation(site.outputs[0]) and not is_int8_dot(site)
 
 
 def packed(steps: Array) -> Array:

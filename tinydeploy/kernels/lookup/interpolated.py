@@ -60,7 +60,7 @@ def _make(site: AnySite, knobs: Knobs) -> Kernel:
         result=C_STEPS[output.dtype],
         bits=line_bits(len(table)),
         fraction=FRACTION_BITS,
-        low=low,
+        low=max(low, -high),
         high=high,
     )
     return Kernel(

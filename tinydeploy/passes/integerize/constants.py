@@ -29,7 +29,11 @@ def small_steps(constant: Constant) -> tuple[TensorType, Array]:
 
 def fine_steps(real: Array, dtype: DType) -> tuple[TensorType, Array]:
     """Real numbers in the finest symmetric steps of a type, with one bit to spare beyond 16."""
-    limit = (1 << 15) - 1 if dtype is DType.INT16 else (1 << 30) - 1
+    return steps_up_to(real, dtype, (1 << 15) - 1 if dtype is DType.INT16 else (1 << 30) - 1)
+
+
+def steps_up_to(real: Array, dtype: DType, limit: int) -> tuple[TensorType, Array]:
+    """Real numbers in symmetric steps of a type, the largest of them ``limit``."""
     largest = float(np.abs(real).max())
     scale = max(largest / limit, 1e-30) if largest > 0 else 1.0
     steps = np.rint(real / scale).astype(np.int64)

@@ -14,6 +14,7 @@ from tinydeploy.ops import AnySite
 from tinydeploy.ops.batch_mat_mul import BatchMatMul
 from tinydeploy.ops.depthwise_conv_2d import DepthwiseConv2D
 from tinydeploy.ops.fully_connected import FullyConnected
+from tinydeploy.ops.quantized import Activation
 from tinydeploy.passes.integerize.constants import own_steps
 from tinydeploy.passes.integerize.known import Constant, Known
 from tinydeploy.passes.integerize.wanted import Wanted
@@ -60,7 +61,9 @@ def _computed(
     names: tuple[str, str],
 ) -> bool:
     known = sweep.steps(node.inputs[0])
-    wanted = sweep.wanted(node.outputs[0], affine=True)
+    # Behind a clamp of its own, a factor or an offset would come too late.
+    clamps = getattr(node.attrs, "activation", Activation.NONE) is not Activation.NONE
+    wanted = sweep.wanted(node.outputs[0], affine=not clamps)
     own = own_steps(weights) or own_steps(weights, axis)
     if known is None or wanted is None or own is None:
         return False

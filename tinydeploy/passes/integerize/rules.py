@@ -21,6 +21,7 @@ from tinydeploy.ops.conv_2d import Conv2D
 from tinydeploy.ops.depthwise_conv_2d import DepthwiseConv2D
 from tinydeploy.ops.fully_connected import FullyConnected
 from tinydeploy.ops.grouped_conv_2d import GroupedConv2D
+from tinydeploy.ops.log_softmax import LogSoftmax
 from tinydeploy.ops.maximum import Maximum
 from tinydeploy.ops.mean import Mean
 from tinydeploy.ops.minimum import Minimum
@@ -155,6 +156,13 @@ def _quotient(sweep: Sweep, node: Node, _site: AnySite) -> None:
         sweep.compute(node, wanted, Mul(rounding=Rounding.HALF_EVEN), (first, second))
 
 
+def _in_one_scale(sweep: Sweep, node: Node, _site: AnySite) -> None:
+    """Operators of one input that always round once."""
+    wanted, known = sweep.wanted(node.outputs[0]), sweep.steps(node.inputs[0])
+    if wanted is not None and known is not None:
+        sweep.compute(node, wanted, node.attrs, (known.source,))
+
+
 def _matrices(sweep: Sweep, node: Node, site: AnySite) -> None:
     """A matrix of constants is the weights of FullyConnected; two of steps are multiplied as they are."""
     if not dense_of_matrices(sweep, node, site):
@@ -170,6 +178,7 @@ RULES: dict[type[Attrs], Rule] = {
     DepthwiseConv2D: dot_product,
     FullyConnected: dot_product,
     GroupedConv2D: dot_product,
+    LogSoftmax: _in_one_scale,
     Maximum: _in_output_scale,
     Mean: _rescaled,
     Minimum: _in_output_scale,

@@ -19,7 +19,7 @@ from tinydeploy.ops.quantize import Quantize
 from tinydeploy.ops.quantized import Activation, activation_limits, quant_of
 from tinydeploy.ops.reinterpret import Reinterpret
 from tinydeploy.ops.requantize import Requantize
-from tinydeploy.passes.integerize.constants import fine_steps
+from tinydeploy.passes.integerize.constants import fine_steps, steps_up_to
 from tinydeploy.passes.integerize.known import (
     Constant,
     Known,
@@ -136,8 +136,10 @@ class Sweep:
         reached = known.table[known.reached]
         if not np.isfinite(reached).all():
             return None
-        type_, _ = fine_steps(reached, DType.INT16)
-        return self._lined(known, dataclasses.replace(type_, shape=known.type.shape), self._name(value))
+        type_, _ = steps_up_to(reached, DType.INT32, (1 << 22) - 1)
+        made = dataclasses.replace(type_, shape=known.type.shape)
+        tries = (self._lined(known, made, self._name(value), tolerance) for tolerance in (16, 64, 128))
+        return next((found for found in tries if found is not None), None)
 
     def _function(self, value: int, known: Known, table: Array, dtype: DType) -> int | None:
         reached = table[known.reached]
@@ -148,17 +150,18 @@ class Sweep:
         made = dataclasses.replace(type_, shape=known.type.shape)
         return self.looked_up(known, steps, made, self._name(value))
 
-    def _lined(self, known: Known, type_: TensorType, name: str) -> int | None:
-        """The node that computes a function of int16 steps with as few lines as keep it a step from exact."""
+    def _lined(self, known: Known, type_: TensorType, name: str, tolerance: int = 1) -> int | None:
+        """The node that computes a function of int16 steps, with as few lines as keep it near exact."""
         quant = quant_of(type_)
-        steps = _quantized(known.table, type_)[known.reached]
+        exact = np.rint(known.table[known.reached].astype(np.float64) / quant.scale) + quant.zero_point
+        steps = np.clip(exact, *type_.dtype.limits)
         own = np.arange(known.low, known.high + 1, dtype=np.int64)
         real = known.table.astype(np.float64) / quant.scale + quant.zero_point
         if not np.isfinite(real).all():
             return None
         for bits in range(5, MOST_BITS + 1):
             table = table_of(real, bits, type_.dtype)
-            if np.abs(interpolated(table, own, type_.dtype) - steps).max() <= 1:
+            if np.abs(interpolated(table, own, type_.dtype) - steps).max() <= tolerance:
                 operand = self.constant(f"{name}/table", TensorType(DType.INT32, table.shape), table)
                 return self.emit(name, Interpolated(type_.dtype), (known.source, operand), name, type_)
         return None
@@ -180,7 +183,7 @@ class Sweep:
         """Compute a node's output as it is wanted, with an activation that clamps, or a table behind it."""
         output = node.outputs[0]
         type_ = TensorType(wanted.dtype, self.graph.type(output).shape, wanted.quant)
-        low, high = wanted.limits
+        low, high = wanted.within(*fused_bounds(node)).limits
         activation = activation_of(type_, low, high)
         if hasattr(attrs, "activation"):
             attrs = dataclasses.replace(attrs, activation=activation or Activation.NONE)  # type: ignore[type-var]
@@ -401,6 +404,7 @@ class Sweep:
         """A function of one element of a single quantized value."""
         operands: list[Array] = []
         sources: dict[int, Known] = {}
+        simple = True
         for value in node.inputs:
             if value is None:
                 return False
@@ -409,19 +413,30 @@ class Sweep:
             elif (known := self.known.get(value)) is not None:
                 operands.append(known.table)
                 sources[known.source] = known
+                simple = simple and known.is_steps
             else:
                 return False
         output = node.outputs[0]
         if len(sources) != 1 or len(node.outputs) != 1:
             return False
         (known,) = sources.values()
-        if known.type.dtype is not DType.INT8 and type(node.attrs) in RULES and self.wanted(output):
+        wanted = self.wanted(output)
+        wide = known.type.dtype is not DType.INT8 and type(node.attrs) in RULES and wanted is not None
+        if wide and simple:
             return False
         if self.graph.type(output).shape != known.type.shape:
             return False
         result = evaluated(node, tuple(operands))
         if result is None:
             return False
+        if wide and wanted is not None:
+            type_ = dataclasses.replace(known.type, dtype=wanted.dtype, quant=wanted.quant)
+            function = dataclasses.replace(known, table=result)
+            name = wanted.name or self._name(output)
+            made = None if wanted.passed else self._lined(function, type_, name)
+            if made is not None:
+                self.known[output] = steps_known(made, type_)
+            return made is not None
         self.known[output] = dataclasses.replace(known, table=result)
         return True
 
@@ -468,6 +483,12 @@ class Sweep:
         ):
             return None
         return steps
+
+
+def fused_bounds(node: Node) -> tuple[float, float]:
+    """The bounds of the clamp that a float operator has already."""
+    activation = getattr(node.attrs, "activation", Activation.NONE)
+    return activation.bounds if isinstance(activation, Activation) else Activation.NONE.bounds
 
 
 def activation_of(type_: TensorType, low: int, high: int) -> Activation | None:

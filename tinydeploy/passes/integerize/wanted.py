@@ -46,6 +46,14 @@ class Wanted:
     offset: tuple[float, ...] | None = None
     passed: frozenset[int] = frozenset()
 
+    def within(self, low: float, high: float) -> Wanted:
+        """The same behind one more clamp to [``low``, ``high``]."""
+        return dataclasses.replace(
+            self,
+            low=min(max(low, self.low), self.high),
+            high=max(min(high, self.high), self.low),
+        )
+
     @property
     def limits(self) -> tuple[int, int]:
         """The clamps in steps."""
@@ -103,7 +111,7 @@ class Lookahead:
         if is_monotone(node):
             return self._unscaled(output)
         if isinstance(attrs, Resample) and node.inputs[0] == value:
-            return self._unscaled(output)
+            return self._resampled(node)
         moved = moves_of(node)
         places = {place for place, operand in enumerate(node.inputs) if operand == value}
         if moved and len(node.outputs) == 1 and places <= set(moved):
@@ -114,17 +122,20 @@ class Lookahead:
         wanted = self.wanted(output)
         return None if wanted is None else dataclasses.replace(wanted, name="")
 
+    def _resampled(self, node: Node) -> Wanted | None:
+        """Weights below 0 let sums leave the range of what is summed: that wants finer, wider steps."""
+        wanted, weights = self._unscaled(node.outputs[0]), node.inputs[2]
+        if wanted is None or weights is None or not self._graph.values[weights].is_constant:
+            return wanted
+        if wanted.dtype is not DType.INT8 or (self._graph.array(weights) >= 0).all():
+            return wanted
+        return dataclasses.replace(wanted, dtype=DType.INT16, quant=Quant((wanted.quant.scale / 64,), (0,)))
+
     def _clamped(self, index: int, output: int, bounds: tuple[float, float]) -> Wanted | None:
         wanted = self.wanted(output)
         if wanted is None:
             return None
-        low, high = bounds
-        return dataclasses.replace(
-            wanted,
-            low=min(max(low, wanted.low), wanted.high),
-            high=max(min(high, wanted.high), wanted.low),
-            passed=wanted.passed | {index},
-        )
+        return dataclasses.replace(wanted.within(*bounds), passed=wanted.passed | {index})
 
     def _affine(self, value: int, index: int) -> Wanted | None:
         """Through a multiplication by a number, or the addition of a vector along the last axis."""

@@ -35,10 +35,8 @@ def _expanded(context: Context, data: Ref, row: int, columns: tuple[int, ...]) -
         if len(columns) > 1:
             rest = tuple(other for other in columns if other != column)
             part = context.emit(Mul(), part, _expanded(context, data, row + 1, rest), tag="product")
-        if total is None:
-            total = part
-        else:
-            total = context.emit(Sub() if place % 2 else Add(), total, part, tag="sum")
+        sign = Sub() if place % 2 else Add()
+        total = part if total is None else context.emit(sign, total, part, tag="sum")
     if total is None:
         raise ValueError("no columns")
     return total
