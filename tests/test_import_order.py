@@ -41,7 +41,7 @@ ALLOWED: dict[str, set[str]] = {
     "export": TOOLS,
     "report": TOOLS,
     "verify": TOOLS,
-    "demo": GRAPH,
+    "demo": GRAPH | {"quantize"},
     "device": TOOLS | {"emulate", "flash", "verify"},
     "cli": TOOLS | {"emulate", "flash", "tune", "export", "report", "verify", "demo", "device"},
     "__init__": TOOLS | {"emulate", "flash"},

@@ -8,16 +8,7 @@ import numpy as np
 import pytest
 
 from tests.demo.oracle import TfliteMicro
-from tinydeploy.demo.convert import (
-    activation_quant,
-    bias_quant,
-    convert,
-    input_steps,
-    int8_accuracy,
-    macs_of,
-    quantized,
-    weight_quant,
-)
+from tinydeploy.demo.convert import convert, input_steps, int8_accuracy, macs_of
 from tinydeploy.demo.network import Network
 from tinydeploy.demo.tflite_file import BUFFER_ALIGNMENT, to_tflite
 from tinydeploy.ir import DType, Graph, Node, Quant, Rewriter, TensorType
@@ -35,43 +26,6 @@ IMAGES = np.random.Generator(np.random.PCG64(9)).random((6, 8, 8, 1))
 def graph() -> Graph:
     """An untrained network, quantized."""
     return convert(Network(1), IMAGES, "untrained")
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "zero_point"),
-    [(0.0, 1.0, -128), (-1.0, 0.0, 127), (-1.0, 3.0, -64), (0.5, 2.0, -128), (-2.0, -0.5, 127)],
-)
-def test_activation_ranges_hold_zero_exactly(low: float, high: float, zero_point: int) -> None:
-    quant = activation_quant(low, high)
-    assert quant.zero_point == zero_point
-    assert quant.scale == float(np.float32((max(high, 0.0) - min(low, 0.0)) / 255.0))
-    assert quantized(np.array([0.0]), quant)[0] == zero_point
-
-
-def test_a_constant_zero_activation_has_a_scale() -> None:
-    assert activation_quant(0.0, 0.0) == Quant((1.0,), (-128,))
-
-
-def test_weights_are_symmetric_per_channel() -> None:
-    weights = np.array([[1.27, -0.1], [0.0, 0.0], [0.5, -2.54]])
-    quant = weight_quant(weights, 0)
-    assert quant.axis == 0
-    assert quant.zero_points == (0, 0, 0)
-    assert quant.scales == (float(np.float32(0.01)), 1.0, float(np.float32(0.02)))
-    assert quantized(weights, quant).tolist() == [[127, -10], [0, 0], [25, -127]]
-
-
-def test_weights_per_tensor_have_one_scale() -> None:
-    quant = weight_quant(np.array([[1.27, -0.1], [0.5, -2.54]]), None)
-    assert quant == Quant((float(np.float32(0.02)),), (0,), None)
-
-
-def test_the_bias_has_the_accumulators_scale() -> None:
-    data = Quant((float(np.float32(0.1)),), (3,))
-    quant = bias_quant(data, Quant((0.5, 0.25), (0, 0), 3))
-    assert quant.axis == 0
-    assert quant.scales == tuple(float(np.float32(0.1) * np.float32(scale)) for scale in (0.5, 0.25))
-    assert quantized(np.array([1.0, -1.0]), quant, DType.INT32).tolist() == [20, -40]
 
 
 def test_the_graph_is_supported_and_has_the_networks_cost(graph: Graph) -> None:

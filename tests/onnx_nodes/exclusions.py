@@ -95,6 +95,7 @@ BOUND: dict[str, tuple[int, ...]] = {
     "HammingWindow": (0,),
     "HannWindow": (0,),
     "If": (0,),
+    "Loop": (0, 1),
     "MatMulInteger": (2, 3),
     "MaxUnpool": (2,),
     "MelWeightMatrix": (0, 1, 2, 3, 4),

@@ -11,10 +11,11 @@ from tests.onnx_nodes.coverage import evaluate
 from tests.onnx_nodes.nodes import NodeTest, node_tests
 from tests.onnx_nodes.support import DOCUMENT, FAILING, Result, document, summary
 
+pytestmark = pytest.mark.slow
+
 SHARE = 0.9
 
 
-@pytest.mark.slow
 def test_what_passed_still_passes(tmp_path: Path) -> None:
     results = list(evaluate(node_tests(), tmp_path))
     known = set(FAILING.read_text().split())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +19,6 @@ from tinydeploy.frontends import ImportOptions, load
 from tinydeploy.ir import DType
 from tinydeploy.quantize import Budget, Method, Normalisation, Options, Quantized, quantize_graph, to_html
 from tinydeploy.quantize import report as reports
-from tinydeploy.quantize.onnx_writer import write_onnx
 from tinydeploy.quantize.sources import open_any
 
 FloatModel = Annotated[Path, typer.Argument(help="A float network (.onnx, .tflite).", show_default=False)]
@@ -108,7 +108,7 @@ def quantize(
     graph = load(model, options)
     with console.stages() as tell:
         made = quantize_graph(graph, lambda ports: open_any(data, ports, raw), chosen, tell)
-    write_onnx(made.graph, output)
+    import_module("tinydeploy.quantize.onnx_writer").write_onnx(made.graph, output)
     if html is not None:
         _write(to_html(made.report), html)
     figures = {**made.report.as_json(), "output": str(output)}

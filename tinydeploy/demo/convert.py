@@ -1,16 +1,16 @@
-"""From the trained network to an int8 graph: min-max scales, per-channel symmetric weights.
-
-The rules are those of TFLite's 8-bit quantization specification.
-"""
+"""From the trained network to an int8 graph: scales by the project's quantizer, stored as TFLite does."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
 
-from tinydeploy.demo.layers import AveragePool, Convolution, Dense, Depthwise, Flatten, Floats, Layer
+from tinydeploy.demo.layers import AveragePool, Convolution, Dense, Depthwise, Flatten, Floats
+from tinydeploy.demo.layers import Layer as Trained
 from tinydeploy.demo.network import Network
-from tinydeploy.ir import Array, Attrs, DType, Graph, Quant, Rewriter, TensorType
+from tinydeploy.ir import Attrs, DType, Graph, Rewriter, TensorType
 from tinydeploy.ops import OPS, site_of
 from tinydeploy.ops.average_pool_2d import AveragePool2D
 from tinydeploy.ops.check import verify
@@ -21,40 +21,17 @@ from tinydeploy.ops.interpreter import Interpreter
 from tinydeploy.ops.quantized import Activation
 from tinydeploy.ops.reshape import Reshape
 from tinydeploy.ops.softmax import Softmax
+from tinydeploy.quantize.interface import Adapted
+from tinydeploy.quantize.options import Options
+from tinydeploy.quantize.prepare import Rebuild
+from tinydeploy.quantize.quantizer import study
+from tinydeploy.quantize.samples import from_arrays
+from tinydeploy.quantize.scales import peaks_of, steps_of, weight_quant
+from tinydeploy.quantize.scheme import Choice, Steps, choose_steps
+from tinydeploy.quantize.studied import Prepared
+from tinydeploy.quantize.weights import Integers, Layer, int8_weights, with_bias
 
-SOFTMAX_QUANT = Quant((1.0 / 256.0,), (-128,))
-
-
-def activation_quant(low: float, high: float) -> Quant:
-    """Scale and zero point of int8 that cover ``low`` to ``high``, and 0 exactly; the scale is a float32."""
-    low, high = min(low, 0.0), max(high, 0.0)
-    scale = float(np.float32((high - low) / 255.0)) or 1.0
-    return Quant((scale,), (max(-128, min(127, round(-128.0 - low / scale))),))
-
-
-def weight_quant(weights: Floats, axis: int | None) -> Quant:
-    """Symmetric int8 scales: one per index of ``axis``, or a single one."""
-    others = None if axis is None else tuple(index for index in range(weights.ndim) if index != axis)
-    peaks = np.atleast_1d(np.abs(weights).max(axis=others))
-    scales = tuple(float(np.float32(peak / 127.0)) or 1.0 for peak in peaks)
-    return Quant(scales, (0,) * len(scales), axis)
-
-
-def quantized(real: Floats, quant: Quant, dtype: DType = DType.INT8) -> Array:
-    """The nearest steps, ties to even, clipped to the type."""
-    shape = [1] * real.ndim
-    if quant.axis is not None:
-        shape[quant.axis] = -1
-    scales = np.array(quant.scales).reshape(shape if real.ndim else [])
-    zero_points = np.array(quant.zero_points).reshape(shape if real.ndim else [])
-    steps: Floats = np.clip(np.rint(real / scales) + zero_points, *dtype.limits)
-    return steps.astype(dtype.numpy)
-
-
-def bias_quant(data: Quant, weights: Quant) -> Quant:
-    """The accumulator's scales, in float32 as in the model file."""
-    scales = tuple(float(np.float32(data.scale) * np.float32(scale)) for scale in weights.scales)
-    return Quant(scales, (0,) * len(scales), None if weights.per_tensor else 0)
+OPTIONS = Options(bias_correction=False)
 
 
 def convert(network: Network, images: Floats, name: str) -> Graph:
@@ -62,46 +39,74 @@ def convert(network: Network, images: Floats, name: str) -> Graph:
 
     ``images`` [N, H, W, C] are what the ranges of input and activations are measured on.
     """
-    rewriter = Rewriter.empty(name)
-    quant = activation_quant(float(images.min()), float(images.max()))
-    shape = (1, *images.shape[1:])
-    value = rewriter.input("image", TensorType(DType.INT8, shape, quant))
-    for layer, result in zip(network.layers, network.activations(images), strict=True):
-        inputs: tuple[int, ...] = (value,)
-        attrs = _attrs(layer, shape)
-        shape = (1, *result.shape[1:])
-        if layer.parameters:
-            axis = _channel_axis(layer)
-            weights, bias = layer.parameters
-            of_weights = weight_quant(weights, axis)
-            of_bias = bias_quant(quant, of_weights)
-            inputs += (
-                _constant(rewriter, f"{layer.name}/weights", DType.INT8, weights, of_weights),
-                _constant(rewriter, f"{layer.name}/bias", DType.INT32, bias, of_bias),
-            )
-            quant = activation_quant(float(result.min()), float(result.max()))
-        output = (layer.name, TensorType(DType.INT8, shape, quant))
-        (value,) = rewriter.node(layer.name, attrs, inputs, (output,))
-    output = ("probabilities", TensorType(DType.INT8, shape, SOFTMAX_QUANT))
-    (value,) = rewriter.node("probabilities", Softmax(), (value,), (output,))
-    rewriter.output(value)
-    graph = rewriter.freeze()
+    real = float_graph(network, images.shape[1:], name)
+    prepared = Prepared(real, Adapted(real))
+    samples = from_arrays([images], prepared.ports, "the training images")
+    studied = study(prepared, samples, OPTIONS)
+    steps = choose_steps(real, studied.observers, Choice(OPTIONS.method))
+    layers = {index: _integers(layer, steps, real) for index, layer in studied.layers.items()}
+    graph = _as_tflite(real, steps, layers)
     verify(graph)
     return graph
 
 
-def _constant(rewriter: Rewriter, name: str, dtype: DType, real: Floats, quant: Quant) -> int:
-    return rewriter.constant(name, TensorType(dtype, real.shape, quant), quantized(real, quant, dtype))
+def float_graph(network: Network, image: tuple[int, ...], name: str) -> Graph:
+    """The network in float32, for images [H, W, C]."""
+    rewriter = Rewriter.empty(name)
+    shape: tuple[int, ...] = (1, *image)
+    value = rewriter.input("image", TensorType(DType.FLOAT32, shape))
+    for layer, result in zip(network.layers, network.activations(np.zeros(shape)), strict=True):
+        inputs: tuple[int, ...] = (value,)
+        attrs = _attrs(layer, shape)
+        shape = (1, *result.shape[1:])
+        for role, real in zip(("weights", "bias"), layer.parameters, strict=False):
+            type_ = TensorType(DType.FLOAT32, real.shape)
+            inputs += (rewriter.constant(f"{layer.name}/{role}", type_, real.astype(np.float32)),)
+        output = (layer.name, TensorType(DType.FLOAT32, shape))
+        (value,) = rewriter.node(layer.name, attrs, inputs, (output,))
+    output = ("probabilities", TensorType(DType.FLOAT32, shape))
+    (value,) = rewriter.node("probabilities", Softmax(), (value,), (output,))
+    rewriter.output(value)
+    return rewriter.freeze()
 
 
-def _channel_axis(layer: Layer) -> int | None:
-    """Axis of the weights' scales; a dense layer has one scale, which every TFLite runtime takes."""
-    if isinstance(layer, Convolution):
-        return 0
-    return 3 if isinstance(layer, Depthwise) else None
+def _integers(layer: Layer, steps: Mapping[int, Steps], graph: Graph) -> Integers:
+    """A layer's constants; a dense one has one scale, which every TFLite runtime takes."""
+    data = steps[graph.nodes[layer.index].inputs[0] or 0].quant
+    if layer.op != "FullyConnected":
+        return int8_weights(layer, data)
+    quant = weight_quant(peaks_of(layer.weights, None), None)
+    return with_bias(layer, data, steps_of(layer.weights, quant, DType.INT8), quant)
 
 
-def _attrs(layer: Layer, shape: tuple[int, ...]) -> Attrs:
+def _as_tflite(graph: Graph, steps: Mapping[int, Steps], layers: Mapping[int, Integers]) -> Graph:
+    """The float graph with its tensors as steps, under TFLite's own rounding."""
+    rebuild = Rebuild.of(graph)
+    add = rebuild.rewriter
+
+    def type_of(value: int) -> TensorType:
+        return TensorType(steps[value].dtype, graph.type(value).shape, steps[value].quant)
+
+    for value in graph.inputs:
+        rebuild.value[value] = add.input(graph.values[value].name, type_of(value))
+    for index, node in enumerate(graph.nodes):
+        operands = [rebuild.value[node.inputs[0] or 0]]
+        held = layers.get(index)
+        if held is not None:
+            constants = ((DType.INT8, held.weights, held.quant), (DType.INT32, held.bias, held.bias_quant))
+            for source, (dtype, array, quant) in zip(node.inputs[1:], constants, strict=True):
+                if source is not None and array is not None:
+                    type_ = TensorType(dtype, array.shape, quant)
+                    operands.append(add.constant(graph.values[source].name, type_, array))
+        outputs = tuple((graph.values[value].name, type_of(value)) for value in node.outputs)
+        made = add.node(node.name, node.attrs, tuple(operands), outputs)
+        rebuild.value.update(zip(node.outputs, made, strict=True))
+    for value in graph.outputs:
+        add.output(rebuild.value[value])
+    return add.freeze()
+
+
+def _attrs(layer: Trained, shape: tuple[int, ...]) -> Attrs:
     """The operator of a layer whose input has this shape."""
     match layer:
         case Convolution() | Depthwise():
@@ -125,7 +130,7 @@ def input_steps(graph: Graph, images: Floats) -> npt.NDArray[np.int8]:
     quant = graph.type(graph.inputs[0]).quant
     if quant is None:
         raise ValueError("the graph's input is not quantized")
-    return quantized(images, quant).astype(np.int8)
+    return steps_of(images, quant, DType.INT8).astype(np.int8)
 
 
 def int8_accuracy(graph: Graph, inputs: npt.NDArray[np.int8], labels: npt.NDArray[np.int64]) -> float:

@@ -39,7 +39,7 @@ SPLIT = (
 )
 PROVENANCE = (
     "trained from random weights by tinydeploy/demo/train.py (numpy; Adam); "
-    "int8 by tinydeploy/demo/convert.py: min-max scales over the training images, "
+    "int8 by tinydeploy's own quantizer: robust ranges over the training images, "
     "symmetric weights, per channel in convolutions"
 )
 DATA = (

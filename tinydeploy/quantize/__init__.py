@@ -1,26 +1,39 @@
 """Post-training quantization: a float graph and samples in, an exact integer graph and its report out.
 
 The package itself can be called, so that ``tinydeploy.quantize(model, data)`` reads like the command line.
+Importing it is cheap: the writer of ONNX files comes with its first use.
 """
 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from tinydeploy.frontends import load
 from tinydeploy.ir import Graph
 from tinydeploy.quantize.calibrate import Tell, silent
 from tinydeploy.quantize.html import to_html
 from tinydeploy.quantize.interface import Normalisation
-from tinydeploy.quantize.onnx_writer import to_onnx, write_onnx
 from tinydeploy.quantize.options import Budget, Options
 from tinydeploy.quantize.quantizer import Quantized, quantize_graph
 from tinydeploy.quantize.ranges import Method
 from tinydeploy.quantize.report import Report
 from tinydeploy.quantize.samples import Samples
 from tinydeploy.quantize.sources import open_any
+
+if TYPE_CHECKING:
+    from tinydeploy.quantize.onnx_writer import to_onnx, write_onnx
+
+_OF_WRITER = ("to_onnx", "write_onnx")
+
+
+def __getattr__(name: str) -> object:
+    if name not in _OF_WRITER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.onnx_writer"), name)
 
 
 def quantize(

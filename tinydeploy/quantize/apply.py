@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tinydeploy.fixed_point import Rounding
-from tinydeploy.ir import DType, Graph, Node, TensorType
+from tinydeploy.ir import DType, Graph, Node, Quant, TensorType
 from tinydeploy.ops.check import verify
 from tinydeploy.ops.dequantize import Dequantize
 from tinydeploy.ops.quantize import Quantize
 from tinydeploy.quantize.prepare import Rebuild
 from tinydeploy.quantize.rules import Kind, Rule
-from tinydeploy.quantize.scales import activation_quant, steps_of
+from tinydeploy.quantize.scales import activation_quant, range_of, steps_of
 from tinydeploy.quantize.scheme import Steps, rules_of
 from tinydeploy.quantize.weights import Integers
 
@@ -60,6 +60,8 @@ class _Writer:
         """The integer form of each value of the source that has one."""
         self.real: dict[int, int] = {}
         """What readers of each value of the source read."""
+        self.wide: dict[int, int] = {}
+        """What nodes on int16 read instead."""
 
     def written(self) -> Graph:
         graph = self.graph
@@ -71,9 +73,10 @@ class _Writer:
             self.rebuild.value[state.before] = made
             self._around(state.before, made)
         for index, (node, rule) in enumerate(zip(graph.nodes, rules_of(graph), strict=True)):
-            copies = self.rebuild.node(graph, node, self._operands(index, node, rule))
+            wide = self._is_wide(node, rule)
+            copies = self.rebuild.node(graph, node, self._operands(index, node, rule, wide=wide))
             for value, copy in zip(node.outputs, copies, strict=True):
-                self._around(value, copy)
+                self._around(value, self._through_wide(value, copy) if wide else copy)
         for value in graph.outputs:
             self._output(value)
         for state in graph.states:
@@ -109,6 +112,38 @@ class _Writer:
         self.integer[value] = whole
         self.real[value] = self._dequantized(source.name, whole, type_)
 
+    def _is_wide(self, node: Node, rule: Rule) -> bool:
+        """Whether a node computes on int16: one of its tensors does; integer operators take one type."""
+        values = [*(node.inputs[index] for index in rule.data), *node.outputs]
+        steps = [self.steps[value] for value in values if value is not None and value in self.steps]
+        return any(one.dtype is DType.INT16 for one in steps) and rule.kind is not Kind.REAL
+
+    def _through_wide(self, value: int, copy: int) -> int:
+        """The result of a node on int16 that is held in 8 bits: rounded to int16 first."""
+        steps = self.steps.get(value)
+        if steps is None or steps.dtype is DType.INT16:
+            return copy
+        quant = activation_quant(*range_of(steps.quant, steps.dtype), DType.INT16)
+        return self._rounded(value, copy, Steps(DType.INT16, quant))
+
+    def _widened(self, value: int) -> int:
+        """8-bit data for a node on int16, with the same scale."""
+        steps = self.steps[value]
+        if value not in self.wide:
+            if steps.dtype is DType.INT16:
+                return self._read(value)
+            same = Steps(DType.INT16, Quant(steps.quant.scales, (0,)))
+            self.wide[value] = self._rounded(value, self._read(value), same)
+        return self.wide[value]
+
+    def _rounded(self, value: int, copy: int, steps: Steps) -> int:
+        source = self.graph.values[value]
+        type_ = TensorType(steps.dtype, source.type.shape, steps.quant)
+        name = f"{source.name}_wide"
+        attrs = Quantize(Rounding.HALF_EVEN, steps.dtype)
+        (whole,) = self.rewriter.node(f"{name}_quantize", attrs, (copy,), ((name, type_),))
+        return self._dequantized(name, whole, type_)
+
     def _dequantized(self, name: str, value: int, type_: TensorType) -> int:
         real = TensorType(DType.FLOAT32, type_.shape)
         (made,) = self.rewriter.node(f"{name}_dequantize", Dequantize(), (value,), ((f"{name}_real", real),))
@@ -119,13 +154,15 @@ class _Writer:
             return self.rebuild.constant(self.graph, value)
         return self.real[value]
 
-    def _operands(self, index: int, node: Node, rule: Rule) -> tuple[int | None, ...]:
+    def _operands(self, index: int, node: Node, rule: Rule, *, wide: bool) -> tuple[int | None, ...]:
         operands: list[int | None] = []
         for place, value in enumerate(node.inputs):
             if value is None:
                 operands.append(None)
             elif place in rule.data and self.graph.values[value].is_constant:
                 operands.append(self._constant(value))
+            elif place in rule.data and wide and value in self.steps:
+                operands.append(self._widened(value))
             else:
                 operands.append(self._read(value))
         if rule.kind is Kind.DOT:

@@ -32,7 +32,8 @@ def calibrate(
     count = 0
     for index, sample in enumerate(samples):
         interpreter.reset()
-        arrays = interpreter.run_all(sample)
+        with np.errstate(all="ignore"):
+            arrays = interpreter.run_all(sample)
         for value, observer in observers.items():
             array = arrays[value]
             if not np.isfinite(array).all():

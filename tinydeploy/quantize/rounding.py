@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
 
 from tinydeploy.quantize.histogram import Floats
 from tinydeploy.quantize.moments import Moments
@@ -63,9 +62,9 @@ def _spread(second: Floats) -> Floats | None:
         return None
     damped = second + np.eye(size) * mean * _DAMPING
     try:
-        inverse = linalg.cho_solve(linalg.cho_factor(damped), np.eye(size))
-        return np.asarray(linalg.cholesky((inverse + inverse.T) / 2, lower=False))
-    except linalg.LinAlgError:
+        inverse = np.linalg.inv(damped)
+        return np.asarray(np.linalg.cholesky((inverse + inverse.T) / 2).T)
+    except np.linalg.LinAlgError:
         return None
 
 

@@ -85,8 +85,9 @@ class Integers:
             return int(self.weights.size)
         axis = self.quant.axis or 0
         channels = self.weights.shape[axis]
-        factors = channels * -(-(self.weights.size // channels) // self.group)
-        return int((self.weights.size + 1) // 2 + (factors + 1) // 2)
+        inputs = self.weights.size // channels
+        factors = channels * -(-inputs // self.group)
+        return int(channels * ((inputs + 1) // 2) + (factors + 1) // 2)
 
     def real(self) -> Floats:
         """What the weights mean."""

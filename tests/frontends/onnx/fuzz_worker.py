@@ -45,7 +45,7 @@ def outcome(path: Path) -> str:
             raise ValueError("an error without text") from error
         return type(error).__name__
     check.verify(graph)
-    return "loaded and ran" if _affordable(graph) and _ran(graph) else "loaded"
+    return _ran(graph) if _affordable(graph) else "loaded"
 
 
 def _affordable(graph: Graph) -> bool:
@@ -53,13 +53,16 @@ def _affordable(graph: Graph) -> bool:
     return macs < 1_000_000 and sum(value.type.bytes for value in graph.values) < 1_000_000
 
 
-def _ran(graph: Graph) -> bool:
-    """After the passes, which must cope with whatever loads."""
-    graph = run_passes(graph, PASSES)
-    inputs = [np.zeros(graph.type(value).shape, graph.type(value).dtype.numpy) for value in graph.inputs]
+def _ran(graph: Graph) -> str:
+    """What running the passes and the reference comes to; damaged weights may be too odd for a pass."""
     with np.errstate(all="ignore"):
-        Interpreter(graph).run(inputs)
-    return True
+        try:
+            graph = run_passes(graph, PASSES)
+        except TinyDeployError:
+            return "loaded"
+        types = [graph.type(value) for value in graph.inputs]
+        Interpreter(graph).run([np.zeros(type_.shape, type_.dtype.numpy) for type_ in types])
+    return "loaded and ran"
 
 
 def main(shard: int, shards: int, files: int) -> None:

@@ -1,7 +1,7 @@
 """A chip that a debugger holds: memory, the core's debug registers (Armv7-M C1.6), code that runs in slices.
 
-While the debugger is connected the core executes only as time passes for the debugger, a slice with each
-access, and takes no interrupts: what flash loaders need. Once it leaves, the machine runs freely.
+While the debugger is connected the core executes only where the debugger looks, some instructions before each
+read, and takes no interrupts: what flash loaders need. Once it leaves, the machine runs freely.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ _READY, _HALTED, _LOCKED, _WAS_RESET = 1 << 16, 1 << 17, 1 << 19, 1 << 25
 _DFSR_HALTED, _DFSR_BKPT, _DFSR_CATCH = 1, 2, 8
 _CATCH_RESET = 1
 _INTR_BKPT = 7
-_SLICE = 2_000  # instructions per access; looking at the core's state waits longer
-_LONG_SLICE = 50_000
+_SLICE = 20_000
 _BKPT_OPCODE = 0xBE
 _END = 0xFFFF_FFFE
 _SYSTEM, _SYSTEM_END = 0xE000_0000, 0xE010_0000
@@ -121,7 +120,7 @@ class DebugTarget:
         return runs
 
     def read(self, address: int, size: int) -> int | None:
-        self._run(_LONG_SLICE if address == _DHCSR else _SLICE)
+        self._run()
         if address & ~3 in self._debug_registers:
             return self._narrow(self._read_debug(address & ~3), address, size)
         if address & ~3 in self._fixed:
@@ -136,7 +135,6 @@ class DebugTarget:
             return None
 
     def write(self, address: int, size: int, value: int) -> bool:
-        self._run(_SLICE)
         if address in self._debug_registers and size == 4:
             self._write_debug(address, value)
         elif address & -0x1000 in self._pages:
@@ -195,6 +193,7 @@ class DebugTarget:
         elif self._halted:
             self._halted = False
             self._locked = False
+            self._core.engine.ctl_flush_tb()  # the debugger may have written code
             if control & _STEP and before & _DEBUG:
                 self._core.engine.emu_start(self._core.pc | 1, _END, count=1)
                 self._halted = True
@@ -235,12 +234,12 @@ class DebugTarget:
             ),
         ]
 
-    def _run(self, instructions: int) -> None:
+    def _run(self) -> None:
         """Let a running core execute; it stops at a breakpoint instruction, and locks up at a fault."""
         if self._halted or self._locked:
             return
         state = self._core.hook_state
-        state.deadline = state.instructions + instructions
+        state.deadline = state.instructions + _SLICE
         state.interrupt = state.stop = state.stopped = 0
         self._trap = None
         try:

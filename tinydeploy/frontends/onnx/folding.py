@@ -68,6 +68,9 @@ class Folder:
         """The node's outputs, or None where it is not to be computed now."""
         if node.op_type not in _FOLDABLE or node.domain not in ("", "ai.onnx"):
             return None
+        if node.op_type == "Range":
+            # Exporters give its numbers as vectors of one element too.
+            operands = [a if a is None or a.size != 1 else a.reshape(()) for a in operands]
         given = [array for array in operands if array is not None]
         if sum(array.size for array in given) > MAX_OPERAND_ELEMENTS:
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+import numpy as np
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto, TypeProto
 
 from tinydeploy.errors import Gap, GraphError, ModelError
@@ -18,6 +19,7 @@ from tinydeploy.frontends.onnx.rules import RULES
 from tinydeploy.frontends.onnx.scope import Absent, Binding, Constant, Scope, Unknown
 from tinydeploy.frontends.onnx.tensors import TensorError, UnsupportedTensorError
 from tinydeploy.frontends.onnx.types import OTHER_TYPES, held, type_proto
+from tinydeploy.frontends.onnx.unroll import unroll
 from tinydeploy.ir import Array, TensorType
 
 FIRST_OPSET = 7
@@ -30,9 +32,9 @@ REPAIR = "Export or download the model again"
 _STATIC = "make the model's control flow static before export"
 _REMEDIES = {
     "If": f"{_STATIC}, or make its condition constant: --value INPUT=NUMBER sets an input it depends on",
-    "Loop": _STATIC,
-    "Scan": _STATIC,
 }
+_OF_STRUCTURE = frozenset(("If", "Loop", "Scan", "Shape", "Size"))
+"""Settled without a rule, once their operands are known."""
 _OF_DATA = frozenset(("NonMaxSuppression", "NonZero", "Unique"))
 """Unless all they read is constant, no plan of memory holds what they make."""
 _END_BEFORE = "end the model before it and do this step in the application"
@@ -120,6 +122,8 @@ class Importer:
             visit.skip()
         elif visit.key in self._rules:
             visit.apply_rule()
+        elif visit.key in ("Loop", "Scan"):
+            visit.unrolled()
         elif (body := visit.schema_body()) is not None:
             visit.call(body)
         else:
@@ -217,10 +221,13 @@ class _Visit:
 
     def folded(self, folder: Folder) -> bool:
         arrays: list[Array | None] = []
-        for value in self._inputs:
-            if not (value is None or isinstance(value, Constant)):
+        for index, value in enumerate(self._inputs):
+            if isinstance(value, Ref) and self.key == "CastLike" and index == 1:
+                arrays.append(np.zeros(1, value.dtype.numpy))
+            elif value is None or isinstance(value, Constant):
+                arrays.append(None if value is None else value.array)
+            else:
                 return False
-            arrays.append(None if value is None else value.array)
         if not any(array is not None for array in arrays) and self._inputs:
             return False
         results = folder.fold(self._plain, arrays, self._opset)
@@ -256,7 +263,7 @@ class _Visit:
 
     def skip(self) -> None:
         """An input is not known; say at least whether the operator is."""
-        supported = self.key in self._importer._rules or self.key in ("Shape", "Size")
+        supported = self.key in self._importer._rules or self.key in _OF_STRUCTURE
         if self.key in _OF_DATA:
             self._refuse("the shape of its result depends on the data", _END_BEFORE)
         elif not supported and self.schema_body() is None:
@@ -267,15 +274,7 @@ class _Visit:
     def apply_rule(self) -> None:
         importer = self._importer
         bindings = [value for value in self._inputs if not isinstance(value, Unknown)]
-        context = Context(
-            self._plain,
-            name=self._name,
-            opset=self._opset,
-            place=self._place,
-            builder=importer.builder,
-            inputs=bindings,
-            attributes=self._attributes,
-        )
+        context = self._context(bindings)
         try:
             importer._rules[self.key](context)
         except Refused:
@@ -291,6 +290,38 @@ class _Visit:
                     reason = f"its output {index}, {name!r}, is not supported"
                     self._bind(index, Unknown(Gap(self._name, self.key, reason, _REPLACE)))
         importer.gaps += context.gaps
+
+    def unrolled(self) -> None:
+        """A Scan or Loop is its body, as often as it runs."""
+        bindings = [value for value in self._inputs if not isinstance(value, Unknown)]
+        context, start = self._context(bindings), self._importer.builder.count
+        try:
+            results = unroll(context, bindings, self._step)
+        except Refused:
+            results = None
+        except (ArithmeticError, LookupError, TypeError, ValueError, GraphError) as error:
+            raise self._fault(f"its inputs and body do not fit each other ({error})") from error
+        self._importer.gaps += context.gaps
+        if results is None:
+            self._lose()
+            return
+        for index, value in enumerate(results[: len(self._node.output)]):
+            name = self._node.output[index]
+            if name and isinstance(value, Ref) and value.id >= start and value not in results[:index]:
+                value = self._importer.builder.rename(value, name)
+            self._bind(index, value)
+
+    def _step(self, step: int, graph: GraphProto, inputs: Sequence[Binding]) -> list[Binding] | None:
+        """The body's outputs for one step of a loop; None where one of them is not known."""
+        importer, inner = self._importer, self._scope.branch(f"{self._name}/{step}/")
+        self._check_depth(inner)
+        for info, value in zip(graph.input, inputs, strict=True):
+            importer._bind(inner, info.name, value, "an input of a body")
+        importer.initializers(graph, inner)
+        importer.nodes(graph.node, inner)
+        found = [importer.find(inner, output.name, f"node {self._name!r}") for output in graph.output]
+        known = [value for value in found if not isinstance(value, Unknown | Absent)]
+        return known if len(known) == len(found) else None
 
     def schema_body(self) -> FunctionProto | None:
         """What the operator means in simpler ones, if ONNX says so."""
@@ -326,6 +357,17 @@ class _Visit:
     def _refuse(self, reason: str, remedy: str) -> None:
         self._importer.gaps.append(Gap(self._name, self.key, reason, remedy))
         self._lose()
+
+    def _context(self, bindings: Sequence[Binding | None]) -> Context:
+        return Context(
+            self._plain,
+            name=self._name,
+            opset=self._opset,
+            place=self._place,
+            builder=self._importer.builder,
+            inputs=bindings,
+            attributes=self._attributes,
+        )
 
     def _lose(self) -> None:
         """The outputs of something unsupported: values of their declared types, so that later gaps show."""

@@ -16,8 +16,8 @@ from tinydeploy.frontends.onnx.builder import Builder, Ref
 from tinydeploy.frontends.onnx.custom import rules_of
 from tinydeploy.frontends.onnx.importer import FIRST_OPSET, REPAIR, Importer, key_of
 from tinydeploy.frontends.onnx.interface import Dimensions, type_gap
-from tinydeploy.frontends.onnx.rules import RULES
 from tinydeploy.frontends.onnx.names import all_text
+from tinydeploy.frontends.onnx.rules import RULES
 from tinydeploy.frontends.onnx.scope import Constant, Scope, Unknown
 from tinydeploy.frontends.onnx.tensors import array_of
 from tinydeploy.ir import Graph, TensorType

@@ -12,7 +12,7 @@ from tinydeploy.frontends.onnx.builder import Ref
 from tinydeploy.ir import Array
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Constant:
     """A value known at import; it enters the graph when a rule takes it as an operand."""
 
@@ -21,14 +21,14 @@ class Constant:
     ref: Ref | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Unknown:
     """A value that cannot be had. ``gap`` says why, where that is told only once the value is read."""
 
     gap: Gap | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Absent:
     """An optional input that the call of a function leaves out."""
 
