@@ -108,7 +108,7 @@ class TestCompile:
 
     def test_errors(self, cli: Cli, small_model: Path, tmp_path: Path) -> None:
         messages = {
-            ("--dump-after", "x"): "stage 'x' is not known. Stages: import, fold-constants,",
+            ("--dump-after", "x"): "stage 'x' is not known. Stages: import, layout,",
             ("--core", "z80"): "core 'z80' is not known. Known cores: host, cortex-m0,",
             ("--core", "cortex-m4", "--board", "host"): "--board and --core are both given. Give one of them",
             ("--name", "1x"): "name '1x' cannot prefix C functions",

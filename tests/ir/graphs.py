@@ -125,6 +125,6 @@ def chain() -> Graph:
     constant = edit.constant("constant", pair_type(), np.array([[1, 2]], np.int8))
     (total,) = edit.node("sum", Add(), (data, constant), (("total", pair_type()),))
     soft = TensorType(DType.INT8, (1, 2), Quant((1 / 256,), (-128,)))
-    (result,) = edit.node("soft", Softmax(), (total,), (("result", soft),))
+    (result,) = edit.node("soft", Softmax(), (total,), (("p", soft),))
     edit.output(result)
     return edit.freeze()

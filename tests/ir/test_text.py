@@ -19,8 +19,8 @@ CHAIN = """\
 graph "chain" {
   input %0 "data": int8[1, 2] @ 0.5:0
   const %1 "constant": int8[1, 2] @ 0.5:0 = sha256:DIGEST
-  %2 "total": int8[1, 2] @ 0.5:0 = Add(activation=Activation.NONE) "sum" (%0, %1)
-  %3 "result": int8[1, 2] @ 0.00390625:-128 = Softmax(beta=1.0) "soft" (%2)
+  %2 "total": int8[1, 2] @ 0.5:0 = Add(activation=Activation.NONE, rounding=Rounding.TFLITE) "sum" (%0, %1)
+  %3 "p": int8[1, 2] @ 0.00390625:-128 = Softmax(beta=1.0, rounding=Rounding.TFLITE, wide=False) "soft" (%2)
   output %3
 }
 """
@@ -81,9 +81,17 @@ def test_blobs_come_along() -> None:
         ('"data"', '"da\\ta\\x"', "line 2: cannot read the name"),
         ("output %3", "output %" + "3" * 5000, "line 6: cannot read the value id '333"),
         ("Add(", "Nope(", "line 4: unknown operator 'Nope'"),
-        ("Add(activation=Activation.NONE)", "Add(activation=)", "line 4: cannot read the attributes"),
-        ("Add(activation=Activation.NONE)", "Add(x)(y=1)", "line 4: cannot read the attributes"),
-        ("Add(activation=Activation.NONE)", "Add(size=3)", "line 4: Add: "),
+        (
+            "Add(activation=Activation.NONE, rounding=Rounding.TFLITE)",
+            "Add(activation=)",
+            "line 4: cannot read the attributes",
+        ),
+        (
+            "Add(activation=Activation.NONE, rounding=Rounding.TFLITE)",
+            "Add(x)(y=1)",
+            "line 4: cannot read the attributes",
+        ),
+        ("Add(activation=Activation.NONE, rounding=Rounding.TFLITE)", "Add(size=3)", "line 4: Add: "),
         ("Activation.NONE", "Activation.SOME", "line 4: cannot read the attribute 'Activation.SOME'"),
         ("Activation.NONE", "__import__('os')", "line 4: cannot read the attribute \"__import__('os')\""),
         ("(%0, %1)", "(%0, 1)", "line 4: cannot read the input '1'"),

@@ -10,12 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.kernels import test_movement, test_sampling
-from tests.kernels.operator_graphs import GRAPHS
 from tests.running import assert_kernel_bit_exact, every_schedule, graph_of
 from tests.tflite_builder import ModelBuilder
-from tinydeploy.ir import DType, Graph
-from tinydeploy.kernels import SCHEDULES
+from tinydeploy.ir import Graph
 
 
 def conv(shape: tuple[int, ...], filters: int, kernel: tuple[int, int], **options: Any) -> bytes:
@@ -94,19 +91,6 @@ def test_every_schedule_equals_the_reference(case: str, tmp_path: Path) -> None:
     graph = graph_of(CASES[case])
     for target, schedule in every_schedule(graph, 0):
         assert_kernel_bit_exact(graph, target, schedule, tmp_path / schedule.name)
-
-
-def test_the_cases_reach_every_schedule() -> None:
-    graphs = [graph_of(data) for data in CASES.values()] + [graph_of(data) for data in GRAPHS.values()]
-    graphs += [make() for make in test_sampling.GRAPHS.values()]
-    graphs += [test_movement.still_moves(DType.INT8), test_movement.indexed_moves(DType.INT8, DType.INT32)]
-    reached = {
-        schedule.name
-        for graph in graphs
-        for node in range(len(graph.nodes))
-        for _, schedule in every_schedule(graph, node)
-    }
-    assert reached == {schedule.name for schedule in SCHEDULES}
 
 
 pairs = st.tuples(st.integers(1, 4), st.integers(1, 4))
