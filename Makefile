@@ -35,6 +35,10 @@ help: ## list the commands
 test: system lint ## install what the tests need, check the style, run the tests of the tier ci
 	$(PYTEST) -n $(JOBS) -m "not full"
 
+.PHONY: torch
+torch: $(VENV)/.test ## PyTorch's CPU build, for the tests that are skipped without it
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'torch==2.13.0+cpu' 'onnxscript>=0.7' torchao
+
 .PHONY: test-fast
 test-fast: $(VENV)/.test ## the tests that take less than a minute together, for every save
 	$(PYTEST) -n $(JOBS) -m "not slow and not emulated and not full"

@@ -31,7 +31,7 @@ def chain(
         array = array.astype(np.float32)
         return rewriter.constant(name, TensorType(DType.FLOAT32, array.shape), array)
 
-    operands = (value, constant("w", RANDOM.standard_normal(shape)))
+    operands: tuple[int, ...] = (value, constant("w", RANDOM.standard_normal(shape)))
     if bias:
         operands = (*operands, constant("b", RANDOM.standard_normal(4)))
     image = TensorType(DType.FLOAT32, (1, 3, 3, 4))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,9 @@ from tinydeploy.ops.quantized import Activation
 from tinydeploy.passes.integerize.constants import own_steps
 from tinydeploy.passes.integerize.known import Constant, Known
 from tinydeploy.passes.integerize.wanted import Wanted
+
+_LARGEST_BIAS = 2.0**62
+"""In steps of the sum; beyond it a bias is no trained number."""
 
 if TYPE_CHECKING:
     from tinydeploy.passes.integerize.sweep import Sweep
@@ -74,6 +78,8 @@ def _computed(
     channels = weights.steps.shape[axis]
     real = _bias(weights, bias, wanted, channels)
     weight_quant = _scaled(quant, wanted.gain)
+    if not _sound(known, weight_quant, real):
+        return False
     if real is not None:
         steps, weight_quant = _made_room(known, steps, weight_quant, axis, real)
     inputs: list[int | None] = [
@@ -103,6 +109,16 @@ def _scaled(quant: Quant, gain: float) -> Quant:
     return (
         quant if gain == 1.0 else Quant(tuple(s * gain for s in quant.scales), quant.zero_points, quant.axis)
     )
+
+
+def _sound(known: Known, quant: Quant, bias: Array | None) -> bool:
+    """Whether scales and biases are numbers that steps can express: a damaged file's may not be."""
+    factors = _factors(known, quant)
+    if not all(sys.float_info.min < factor < math.inf for factor in factors):
+        return False
+    if bias is None:
+        return True
+    return bool(np.isfinite(bias).all() and np.abs(bias).max() / min(factors) < _LARGEST_BIAS)
 
 
 def _factors(known: Known, quant: Quant) -> list[float]:
