@@ -9,7 +9,6 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.cli.conftest import cli as cli
 from tests.cli.conftest import Cli
 from tests.quantize.networks import convolutional, images
 from tinydeploy.frontends import load
@@ -66,7 +65,7 @@ def test_a_table_for_people(cli: Cli, model: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--weights", "int3"), "--weights: 0 bits. Allowed: int8, int4"),
+        (("--weights", "int3"), "--weights: 'int3' is no type of weights. Allowed: int8, int4"),
         (("--activations", "int7"), "--activations: 'int7' is no type. Types: int8, uint8, int16, float32"),
         (("--mean", "a,b"), "--mean: 'a,b' holds no numbers. Write one number, or one per channel"),
         (("--mean", "1", "--data-type", "int16"), "--data-type: int16 is not possible with --mean and --std"),

@@ -21,7 +21,18 @@ from tinydeploy.boards.toml import Table, read_toml
 from tinydeploy.resources import boards_dir
 
 EMULATORS = ("qemu", "unicorn", "native")
-PROBE_TOOLS = ("openocd",)
+PROBE_TOOLS = (
+    "openocd",
+    "pyocd",
+    "drive",
+    "gdb",
+    "esptool",
+    "avrdude",
+    "bossac",
+    "teensy",
+    "cubeprogrammer",
+)
+DRIVE_FORMATS = ("bin", "hex", "uf2")
 
 
 def load_board_file(file: Path) -> Board:
@@ -40,7 +51,7 @@ def load_board_file(file: Path) -> Board:
         uart=None if chip.is_host else _uart(root.table("uart"), chip),
         pins=tuple(_pin(table, chip) for table in root.tables("pin")),
         signals=tuple(_signal(table, chip) for table in root.tables("signal")),
-        probe=_probe(root.table("probe")) if root.has("probe") else None,
+        probes=tuple(_probe(table) for table in root.tables("probe", single=True)),
         emulators=tuple(_emulator(table) for table in root.tables("emulator")),
     )
     root.finish()
@@ -98,7 +109,10 @@ def _signal(table: Table, chip: Chip) -> Signal:
 
 
 def _probe(table: Table) -> Probe:
-    probe = Probe(tool=table.choice("tool", PROBE_TOOLS), config=table.title("config"))
+    tool = table.choice("tool", PROBE_TOOLS)
+    drive = table.choice("format", DRIVE_FORMATS) if tool == "drive" else ""
+    family = table.integer("family") if drive == "uf2" else 0
+    probe = Probe(tool, table.title("config"), drive, family)
     table.finish()
     return probe
 

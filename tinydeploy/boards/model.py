@@ -180,10 +180,15 @@ class Uart:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """How the board is flashed: ``config`` is OpenOCD's own file for it."""
+    """A way to flash the board. What ``config`` means is the tool's: see docs/flashing.md.
+
+    ``format`` is the file that a drive takes (``bin``, ``hex``, ``uf2``), ``family`` the chip's number in UF2.
+    """
 
     tool: str
     config: str
+    format: str = ""
+    family: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +213,7 @@ class EmulatorChoice:
 class Board:
     """A board: a chip with a clock, a serial line, pins and the ways to reach it.
 
-    ``tier`` 1 boards are built and tested on every change; ``emulators`` come best first.
+    ``tier`` 1 boards are built and tested on every change; ``emulators`` and ``probes`` come best first.
     """
 
     name: str
@@ -221,7 +226,7 @@ class Board:
     uart: Uart | None = None
     pins: tuple[Pin, ...] = ()
     signals: tuple[Signal, ...] = ()
-    probe: Probe | None = None
+    probes: tuple[Probe, ...] = ()
     emulators: tuple[EmulatorChoice, ...] = ()
 
     @property

@@ -72,9 +72,12 @@ class Table:
     def table(self, key: str) -> Table:
         return self._table(self._get(key, None), key, self._name(key))
 
-    def tables(self, key: str) -> Iterator[Table]:
-        """The tables of a list; none where the key is missing."""
+    def tables(self, key: str, *, single: bool = False) -> Iterator[Table]:
+        """The tables of a list; none where the key is missing. ``single``: one table may stand for a list."""
         values = self._get(key, [])
+        if single and isinstance(values, dict):
+            yield self.table(key)
+            return
         if not isinstance(values, list):
             raise self.error(key, "write it as [[" + self._name(key) + "]]")
         for index, value in enumerate(values):

@@ -91,7 +91,7 @@ def quantize(
     chosen = Options(
         method=method,
         activations=held,
-        weight_bits={"int8": 8, "int4": 4}.get(weights, 0),
+        weight_bits=_bits(weights),
         input_type=held if input_type is None else _type("--input-type", input_type),
         output_type=held if output_type is None else _type("--output-type", output_type),
         normalisation=_normalisation(mean, std, raw_range, data_type),
@@ -131,6 +131,15 @@ def _type(option: str, name: str) -> DType:
         raise TinyDeployError(
             f"{name!r} is no type", where=option, fix="Types: int8, uint8, int16, float32"
         ) from None
+
+
+def _bits(weights: str) -> int:
+    found = {"int8": 8, "int4": 4}.get(weights)
+    if found is None:
+        raise TinyDeployError(
+            f"{weights!r} is no type of weights", where="--weights", fix="Allowed: int8, int4"
+        )
+    return found
 
 
 def _normalisation(

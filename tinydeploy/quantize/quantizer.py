@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from tinydeploy.ir import DType, Graph
-from tinydeploy.passes import PASSES, Pass, run_passes
+from tinydeploy.passes import PASSES, Pass, layout, run_passes
 from tinydeploy.passes.flatten_dense import flatten_dense
 from tinydeploy.passes.unroll_recurrent import unroll_recurrent
 from tinydeploy.quantize.apply import Interface, apply, interface_steps
@@ -49,7 +49,7 @@ def prepare(graph: Graph, options: Options, where: str = "") -> Prepared:
     """
     graph = dequantize_weights(graph)
     check_float(graph, where or graph.name)
-    adapted = normalised(graph, options.normalisation, options.input_type)
+    adapted = normalised(layout(graph), options.normalisation, options.input_type)
     ready = run_passes(adapted.graph, _float_passes(options))
     return Prepared(ready, replace(adapted, graph=ready))
 
