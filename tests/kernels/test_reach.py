@@ -11,6 +11,7 @@ from tests.kernels import (
     plain_graphs,
     test_kernels,
     test_movement,
+    test_packed,
     test_recurrent,
     test_sampling,
     test_step_kernels,
@@ -35,6 +36,7 @@ def graphs() -> Iterator[Graph]:
     yield from float_graphs.GRAPHS.values()
     yield from (graph for graph, _ in plain_graphs.GRAPHS.values())
     yield from (integer_graphs.once(dtype) for dtype in ("int8", "int16"))
+    yield from test_packed.CASES.values()
     yield test_movement.still_moves(DType.INT8)
     yield test_movement.indexed_moves(DType.INT8, DType.INT32)
     yield graph_of_onnx(test_recurrent.model_of(test_recurrent.CASES))
