@@ -131,8 +131,8 @@ def pools(batch: int) -> Graph:
     ):
         graph.node(kind((2, 2), (2, 2), **extra), x)
         graph.node(kind((3, 3), (2, 2), ((1, 1), (1, 0)), beyond=(1, 1), **extra), x)
-        attrs = {"dilation": (2, 1), "activation": Activation.RELU, **extra}
-        graph.node(kind((3, 2), (1, 1), ((2, 2), (1, 0)), **attrs), x)
+        spread = kind((3, 2), (1, 1), ((2, 2), (1, 0)), dilation=(2, 1), activation=Activation.RELU, **extra)
+        graph.node(spread, x)
         graph.node(kind((7, 6), (1, 1), **extra), x)
     graph.node(MaxPoolIndices((3, 2), (2, 1), SAME), x)
     graph.node(MaxPoolIndices((2, 2), (2, 2), dilation=(2, 1), columns_first=True), x)

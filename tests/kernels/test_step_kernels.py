@@ -143,10 +143,14 @@ GRAPHS = {
 }
 
 
+def _with_rounding(attrs: Any) -> Any:
+    return dataclasses.replace(attrs, rounding=Rounding.HALF_EVEN)
+
+
 def rounded_once(graph: Graph) -> Graph:
     """The same nodes with ONNX's rounding where they have the choice."""
     nodes = (
-        dataclasses.replace(node, attrs=dataclasses.replace(node.attrs, rounding=Rounding.HALF_EVEN))
+        dataclasses.replace(node, attrs=_with_rounding(node.attrs))
         if hasattr(node.attrs, "rounding")
         else node
         for node in graph.nodes

@@ -21,8 +21,8 @@ from tinydeploy.ops.window import Pair, padded, tap
 class AveragePool2D(Attrs):
     """``padding`` is ((top, bottom), (left, right)) in elements; pairs are (vertical, horizontal).
 
-    ``count_include_pad`` lets padding count as zeros; what lies ``beyond`` it never counts. ``ties_up``: steps
-    half-way between two go up, as TFLite's uint8 does, instead of away from zero.
+    ``count_include_pad`` lets padding count as zeros; what lies ``beyond`` it never counts. ``ties_up``:
+    steps half-way between two go up, as TFLite's uint8 does, instead of away from zero.
     """
 
     size: Pair

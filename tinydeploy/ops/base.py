@@ -67,9 +67,9 @@ class Operator(Generic[A]):
     ``roles`` names the inputs; ``?`` marks optional ones, ``*`` a last one that repeats.
     ``infer`` gives the output types without quantization that the inputs imply; ``reference`` is the exact
     meaning, from input arrays (None where absent) to output arrays. The types at a node decide the
-    arithmetic: exact integers where they are quantized, plain numbers where not. ``macs`` counts multiply-accumulates,
-    padding taps included, as MLPerf Tiny does. A ``view`` computes nothing: its output is its first input's
-    bytes.
+    arithmetic: exact integers where they are quantized, plain numbers where not. ``macs`` counts
+    multiply-accumulates, padding taps included, as MLPerf Tiny does. A ``view`` computes nothing: its output is
+    its first input's bytes.
     """
 
     attrs: type[A]

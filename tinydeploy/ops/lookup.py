@@ -34,7 +34,7 @@ OP = Operator(
     macs=no_macs,
     constraints=(
         Constraint(
-            "the data is int8 or uint8; the table is a constant of 256 elements of int8, uint8, int16 or int32",
+            "the data is int8 or uint8; the table a constant of 256 elements of int8, uint8, int16 or int32",
             lambda site: (
                 site.input(0).dtype in BYTES
                 and site.input(1).dtype in RESULTS
