@@ -68,8 +68,8 @@ class Operator(Generic[A]):
     ``infer`` gives the output types without quantization that the inputs imply; ``reference`` is the exact
     meaning, from input arrays (None where absent) to output arrays. The types at a node decide the
     arithmetic: exact integers where they are quantized, plain numbers where not. ``macs`` counts
-    multiply-accumulates, padding taps included, as MLPerf Tiny does. A ``view`` computes nothing: its output is
-    its first input's bytes.
+    multiply-accumulates, padding taps included, as MLPerf Tiny does. A ``view`` computes nothing: its output
+    is its first input's bytes.
     """
 
     attrs: type[A]

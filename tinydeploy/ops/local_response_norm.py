@@ -13,7 +13,7 @@ from tinydeploy.ops.float_windows import float_types
 
 @dataclass(frozen=True, slots=True)
 class LocalResponseNorm(Attrs):
-    """``x / (bias + alpha * sum(x**2)) ** beta``, summed over ``before`` elements, this one, ``after`` more."""
+    """``x / (bias + alpha * sum(x**2)) ** beta``, summed over ``before``, this and ``after`` elements."""
 
     before: int
     after: int
