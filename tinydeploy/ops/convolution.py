@@ -50,12 +50,7 @@ def output_shape(site: AnySite, channels: int) -> tuple[int, ...]:
 
 def image_constraints() -> tuple[AnyConstraint, ...]:
     """Limits of operators with a padded window on NHWC images."""
-
-    def border(site: AnySite) -> int:
-        _, height, width, channels = site.input(0).shape
-        (top, bottom), (left, right) = site.attrs.padding
-        return int(((height + top + bottom) * (width + left + right) - height * width) * channels)
-
+    batch, border = plain_image_constraints()
     return (
         *only(
             is_quantized,
@@ -67,15 +62,26 @@ def image_constraints() -> tuple[AnyConstraint, ...]:
                 gate=True,
             ),
         ),
-        *only(
-            is_plain,
-            Constraint(
-                "the input is a batch of images [N, H, W, C]",
-                lambda site: len(site.input(0).shape) == 4,
-                lambda site: str(list(site.input(0).shape)),
-                "repair the model",
-                gate=True,
-            ),
+        *only(is_plain, batch),
+        border,
+    )
+
+
+def plain_image_constraints() -> tuple[AnyConstraint, AnyConstraint]:
+    """The same for operators that compute with plain numbers alone."""
+
+    def border(site: AnySite) -> int:
+        _, height, width, channels = site.input(0).shape
+        (top, bottom), (left, right) = site.attrs.padding
+        return int(((height + top + bottom) * (width + left + right) - height * width) * channels)
+
+    return (
+        Constraint(
+            "the input is a batch of images [N, H, W, C]",
+            lambda site: len(site.input(0).shape) == 4,
+            lambda site: str(list(site.input(0).shape)),
+            "repair the model",
+            gate=True,
         ),
         Constraint(
             f"padding adds at most {MAX_BORDER:,} elements to the image",

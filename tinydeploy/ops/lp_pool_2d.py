@@ -8,7 +8,7 @@ import numpy as np
 
 from tinydeploy.ir import Array, Attrs
 from tinydeploy.ops.base import Constraint, Operator, Site, no_macs, operand
-from tinydeploy.ops.convolution import image_constraints
+from tinydeploy.ops.convolution import plain_image_constraints
 from tinydeploy.ops.float_pools import around
 from tinydeploy.ops.float_windows import clamped, float_types
 from tinydeploy.ops.pooling import pool_infer, window_constraint, windows
@@ -48,7 +48,7 @@ OP = Operator(
     reference=_reference,
     macs=no_macs,
     constraints=(
-        *image_constraints(),
+        *plain_image_constraints(),
         float_types(),
         window_constraint(),
         Constraint(

@@ -8,7 +8,7 @@ import numpy as np
 
 from tinydeploy.ir import Array, Attrs, DType, TensorType
 from tinydeploy.ops.base import Operator, Site, no_macs, operand
-from tinydeploy.ops.convolution import image_constraints
+from tinydeploy.ops.convolution import plain_image_constraints
 from tinydeploy.ops.float_pools import around, lowest, one_type
 from tinydeploy.ops.pooling import pool_infer, window_constraint, windows
 from tinydeploy.ops.quantized import Activation
@@ -69,5 +69,5 @@ OP = Operator(
     infer=_infer,
     reference=_reference,
     macs=no_macs,
-    constraints=(*image_constraints(), one_type(), window_constraint()),
+    constraints=(*plain_image_constraints(), one_type(), window_constraint()),
 )

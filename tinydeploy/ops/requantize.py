@@ -29,9 +29,7 @@ def factor_between(source: Quant, target: Quant) -> tuple[int, int]:
     return quantize_multiplier(source.scale / target.scale)
 
 
-def rescaled(
-    centred: Int64, source: Quant, target: Quant, rounding: Rounding = Rounding.TFLITE
-) -> Int64:
+def rescaled(centred: Int64, source: Quant, target: Quant, rounding: Rounding = Rounding.TFLITE) -> Int64:
     """Steps on ``target``, not yet cut to its type, of steps on ``source`` minus its zero point."""
     return requantize(centred, *factor_between(source, target), rounding) + target.zero_point
 
