@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 
 from tinydeploy.errors import TinyDeployError
-from tinydeploy.ir import DType, Quant, TensorType
+from tinydeploy.ir import DType, Quant, Rewriter, TensorType
+from tinydeploy.ops.dequantize import Dequantize
+from tinydeploy.ops.quantize import Quantize
+from tinydeploy.ops.reinterpret import Reinterpret
+from tinydeploy.ops.relu import Relu
 from tinydeploy.verify.closeness import distance
+from tinydeploy.verify.float_meaning import float_meaning
 from tinydeploy.verify.labels import load_labels
 from tinydeploy.verify.metrics import Metric, real, score
 
@@ -163,3 +168,20 @@ def test_distance_of_steps() -> None:
     assert distance(wanted, got, quantized, 1e-5).differs.tolist() == [False, True]
     assert distance(wanted, got, quantized, None).differs.tolist() == [True, True]
     assert distance(wanted, got, TensorType(DType.INT8, (2,)), 1e-5).differs.all()
+
+
+def test_plain_integers_that_are_read_as_steps_are_real_numbers_in_the_float_meaning() -> None:
+    """A QDQ file's interface is integers; their scale stands at the first node that reads them."""
+    plain, steps = TensorType(DType.INT8, (1, 3)), TensorType(DType.INT8, (1, 3), Quant((0.5,), (-4,)))
+    real_type = TensorType(DType.FLOAT32, (1, 3))
+    rewriter = Rewriter.empty("edges")
+    given = rewriter.input("x", plain)
+    (read,) = rewriter.node("read", Reinterpret(), (given,), (("s", steps),))
+    (number,) = rewriter.node("dequantize", Dequantize(), (read,), (("r", real_type),))
+    (low,) = rewriter.node("relu", Relu(), (number,), (("y", real_type),))
+    (back,) = rewriter.node("quantize", Quantize(), (low,), (("t", steps),))
+    (result,) = rewriter.node("write", Reinterpret(), (back,), (("z", plain),))
+    rewriter.output(result)
+    meaning = float_meaning(rewriter.freeze())
+    assert [node.op for node in meaning.nodes] == ["Relu"]
+    assert meaning.type(meaning.inputs[0]) == real_type

@@ -96,11 +96,11 @@ def verify(
     if core is not None and not found_board.is_host:
         raise TinyDeployError("--core is for the board host", fix="Leave it out: the board has its core")
     graph = load(model, options)
-    task = _task(graph, metric, data, labels, float_model, real=real)
-    real_inputs = load_inputs(data, ports_of(graph), real=real) if data else ()
-    chosen = make_samples(graph, samples, real_inputs)
     target = target_for(board, None) if core is None else target_of(core)
     compiled = build.compile_graph(graph, target)
+    task = _task(compiled.graph, metric, data, labels, graph, float_model, real=real)
+    real_inputs = load_inputs(data, ports_of(compiled.graph), real=real) if data else ()
+    chosen = make_samples(compiled.graph, samples, real_inputs)
     compiler = toolchain_for(board, toolchain) if firmware is None and port is None else None
     if compiler is not None and found_board.is_host:
         session = _on_host(compiled, compiler)
@@ -144,6 +144,7 @@ def _task(
     metric: Metric | None,
     data: Path | None,
     labels: Path | None,
+    imported: Graph,
     float_model: Path | None,
     *,
     real: bool,
@@ -159,7 +160,7 @@ def _task(
             f"missing for a score: {missing}", fix="Give --data, --labels and --metric together"
         )
     float_graph = None if float_model is None else load(float_model)
-    return task_of(graph, metric, data, labels, real_inputs=real, float_graph=float_graph)
+    return task_of(graph, metric, data, labels, real_inputs=real, imported=imported, float_graph=float_graph)
 
 
 Check = Callable[[Sequence[Sample], Callable[[int], None]], Comparison]

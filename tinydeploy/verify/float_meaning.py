@@ -9,10 +9,11 @@ from tinydeploy.ir import Array, DType, Graph, Node, Quant, Rewriter, TensorType
 from tinydeploy.ops import OPS, check, site_of
 from tinydeploy.ops.dequantize import Dequantize
 from tinydeploy.ops.quantize import Quantize
+from tinydeploy.ops.reinterpret import Reinterpret
 from tinydeploy.ops.requantize import Requantize
 from tinydeploy.verify.metrics import real
 
-_EDGES = (Dequantize, Quantize, Requantize)
+_EDGES = (Dequantize, Quantize, Reinterpret, Requantize)
 
 
 def float_meaning(graph: Graph) -> Graph:
@@ -24,14 +25,15 @@ def float_meaning(graph: Graph) -> Graph:
     """
     rewriter = Rewriter.empty(graph.name)
     made: dict[int, int] = {}
+    read_as = _read_as(graph)
     for value in graph.inputs:
-        made[value] = rewriter.input(graph.values[value].name, _float(graph.type(value)))
+        made[value] = rewriter.input(graph.values[value].name, _float(read_as.get(value, graph.type(value))))
     for state in graph.states:
         made[state.before] = rewriter.free_value(
             graph.values[state.before].name, _float(graph.type(state.before))
         )
     for value in graph.constants():
-        made[value] = _constant(rewriter, graph, value, graph.type(value))
+        made[value] = _constant(rewriter, graph, value, read_as.get(value, graph.type(value)))
     for index, node in enumerate(graph.nodes):
         source = node.inputs[0] if node.inputs else None
         if isinstance(node.attrs, _EDGES) and source is not None:
@@ -57,6 +59,19 @@ def float_meaning(graph: Graph) -> Graph:
         raise UnsupportedError(tuple(gaps), where=f"the float meaning of {graph.name}")
     check.verify(result)
     return result
+
+
+def _read_as(graph: Graph) -> dict[int, TensorType]:
+    """The quantized type of plain integers that every reader takes for steps of that type."""
+    found: dict[int, set[TensorType]] = {}
+    for node in graph.nodes:
+        steps = isinstance(node.attrs, Reinterpret)
+        for value in node.inputs:
+            if value is not None:
+                found.setdefault(value, set()).add(
+                    graph.type(node.outputs[0]) if steps else graph.type(value)
+                )
+    return {value: types.pop() for value, types in found.items() if len(types) == 1}
 
 
 def _float(type_: TensorType) -> TensorType:

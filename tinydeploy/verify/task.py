@@ -88,18 +88,26 @@ def _first_outputs(graph: Graph, samples: Sequence[Sample]) -> list[Array]:
 
 
 def task_of(
-    graph: Graph, metric: Metric, data: Path, labels: Path, *, real_inputs: bool, float_graph: Graph | None
+    graph: Graph,
+    metric: Metric,
+    data: Path,
+    labels: Path,
+    *,
+    real_inputs: bool,
+    imported: Graph,
+    float_graph: Graph | None,
 ) -> Task:
-    """Data and labels of a task, read and checked.
+    """Data and labels of a task, read and checked; ``graph`` is what runs.
 
-    Without a ``float_graph`` of its own the task has the float meaning of ``graph``, where there is one.
+    Without a ``float_graph`` of its own the task has the float meaning of ``imported``, the model as its file
+    has it, where there is one.
     Raises TinyDeployError where files do not fit the models or each other.
     """
     samples = load_inputs(data, ports_of(graph), real=real_inputs)
     answers = load_labels(labels, len(samples))
     if float_graph is None:
         try:
-            float_graph = float_meaning(graph)
+            float_graph = float_meaning(imported)
         except UnsupportedError:
             float_graph = None
     brought = () if float_graph is None else _float_samples(data, graph, samples, float_graph)
