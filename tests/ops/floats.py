@@ -107,7 +107,7 @@ _LOG = site(LogSoftmax(), (float32(1, 2),), float32(1, 2))
 _RESPONSE = site(LocalResponseNorm(0, 1, 1.0, 1.0, 1.0), (float32(1, 2),), float32(1, 2))
 
 
-def _floats(*numbers: float) -> np.ndarray:  # type: ignore[type-arg]
+def _floats(*numbers: float) -> np.ndarray:
     return np.array(numbers, np.float32)
 
 

@@ -38,7 +38,6 @@ class PoolParams(Params):
     lowest: int = -128
 
 
-
 def _make(site: AnySite, _knobs: Knobs) -> Kernel:
     vertical, horizontal = windows(site.attrs)
     _, height, width, channels = site.input(0).shape
