@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ FAST = Timeouts(answer_s=0.25, infer_s=0.25, tries=30)
 
 
 class NoisyLine:
-    """Changes and drops bytes in both directions, and talks by itself at the start."""
+    """Changes and drops bytes in both directions, pauses for 200 ms, and talks by itself at the start."""
 
     name = "noisy"
     seconds_per_byte = 0.0
@@ -30,6 +31,8 @@ class NoisyLine:
         self._inner.write(self._damaged(data))
 
     def read(self, timeout_s: float) -> bytes:
+        if self._random.random() < 0.01:
+            time.sleep(0.2)
         boot, self._boot = self._boot, b""
         return boot or self._damaged(self._inner.read(timeout_s))
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+import serial
 
 from mlperf_tiny.accuracy import run_accuracy
 from mlperf_tiny.catalogue import bench_of, model_path
@@ -13,9 +15,11 @@ from mlperf_tiny.dataset import read_dataset
 from mlperf_tiny.devices import emulated_dut
 from mlperf_tiny.dut import Dut, Mode
 from mlperf_tiny.firmware import BenchBuild, build_bench, compile_bench
+from mlperf_tiny.official import pty_of
 from mlperf_tiny.session import Session
 from tests.shared_data import SHARED, needs_shared
 from tinydeploy.boards import load_board
+from tinydeploy.emulate import start_emulator
 from tinydeploy.errors import TinyDeployError
 from tinydeploy.ops.interpreter import Interpreter
 from tinydeploy.toolchain import cpu_spec, select
@@ -92,3 +96,38 @@ def test_energy_firmware_pulses_its_timing_pin(tmp_path: Path) -> None:
     assert [(edge.pin, edge.high) for edge in edges] == [(13, False), (13, True)] * 2
     falls = [edge.cycles for edge in edges if not edge.high]
     assert falls[1] - falls[0] > 2 * 300_000  # two runs lie between the pulses
+
+
+@needs_shared
+def test_the_protocol_on_a_pty_glued_and_split(tmp_path: Path) -> None:
+    """Case g14: the same answers whether commands come in one write or byte by byte."""
+    image = built("kws01", "nucleo-f746", tmp_path)
+    data = (DATASETS / "kws01" / "tst_000000_Stop_7.bin").read_bytes()
+    commands = ["name", "junk", "profile", "timestamp", "db load 490"]
+    commands += [f"db {data[start : start + 31].hex()}" for start in range(0, 490, 31)]
+    commands += ["infer 10 1", "results", "db 0"]
+    assert max(map(len, commands)) <= 80
+    text = "".join(f"{command}%" for command in commands).encode()
+    answers: list[list[str]] = []
+    with (
+        start_emulator(image.board, image.firmware.elf) as emulator,
+        pty_of(emulator.uart) as path,
+        serial.Serial(path, 115200, timeout=20) as port,
+    ):
+        assert port.read_until(b"m-ready\r\n").endswith(b"m-init-done\r\nm-ready\r\n")
+        for pieces in ([text], [bytes([byte]) for byte in text]):
+            for piece in pieces:
+                port.write(piece)
+            lines = [port.read_until(b"m-ready\r\n").decode() for _ in commands]
+            answers.append([re.sub(r"m-lap-us-\d+", "m-lap-us-N", line) for line in lines])
+    assert answers[0] == answers[1]
+    first = answers[0]
+    assert first[0] == "m-name-dut-[tinydeploy]\r\nm-ready\r\n"
+    assert first[1] == "e-[Unknown command: junk]\r\nm-ready\r\n"
+    assert "m-model-[kws01]" in first[2]
+    assert first[3] == "m-lap-us-N\r\nm-ready\r\n"
+    assert first[4] == "m-[Expecting 490 bytes]\r\nm-ready\r\n"
+    assert first[-4] == "m-load-done\r\nm-ready\r\n"
+    assert first[-3].startswith("m-warmup-start-1\r\nm-warmup-done\r\nm-infer-start-10\r\nm-lap-us-N\r\n")
+    assert first[-2] in first[-3]
+    assert first[-1] == "e-[Insufficent number of hex digits]\r\nm-ready\r\n"
