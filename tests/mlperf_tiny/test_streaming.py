@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import wave
 from pathlib import Path
@@ -59,14 +60,14 @@ def test_bad_recordings_are_named(tmp_path: Path) -> None:
 @pytest.mark.emulated
 @pytest.mark.slow
 def test_the_wake_words_of_the_official_ten_seconds(tmp_path: Path) -> None:
-    """Two of three words, as the reference firmware finds them; at strides of 32 ms."""
+    """The two words that the reference firmware finds, both before 5.2 s; at strides of 32 ms."""
     bench, board = bench_of("sww01"), load_board("nucleo-f746")
     compiled = compile_bench(bench, model_path(bench, SHARED / "mlperf_tiny"), board)
     toolchain = select(None, cpu_spec(board.chip.cpu))
     built = build_bench(bench, compiled, board, toolchain, tmp_path, emulated=True)
     (recording,) = read_recordings(SHARED / "mlperf_tiny" / "sww" / "sww_short_test.json")
     with emulated_dut(board, built.firmware.elf)(lambda _line: None) as dut:
-        times = stream(dut, recording)
+        times = stream(dut, dataclasses.replace(recording, samples=recording.samples[: 26 * 3200]))
     assert times == [1.408, 5.024]
     found = judge(times, recording.windows)
     assert (found.true_positives, found.false_negatives, found.false_positives) == (2, 1, 0)
