@@ -23,7 +23,6 @@ def test_a_folder_without_the_runner_is_named(tmp_path: Path) -> None:
 
 
 @needs_shared
-@pytest.mark.emulated
 @pytest.mark.slow
 def test_the_official_runner_judges_keywords(tmp_path: Path) -> None:
     runner = official_repository()
