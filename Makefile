@@ -25,7 +25,8 @@ SYSTEM := \
 	arm-none-eabi-gcc=gcc-arm-none-eabi \
 	riscv64-unknown-elf-gcc=gcc-riscv64-unknown-elf \
 	qemu-system-arm=qemu-system-arm \
-	qemu-system-riscv32=qemu-system-misc
+	qemu-system-riscv32=qemu-system-misc \
+	openocd=openocd
 
 .PHONY: help
 help: ## list the commands

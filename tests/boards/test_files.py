@@ -209,7 +209,7 @@ BOARD_FAULTS = {
     "clock": ('"hse-bypass-8mhz"', '"sundial"', r"clock: got 'sundial', allowed: hse-bypass-8mhz"),
     "uart": ('block = "usart3"', 'block = "gpiod"', r"uart\.block: got 'gpiod', allowed: usart1"),
     "pin": ("pin = 8", "pin = 32", r"pin\[0\]\.pin: got 32, 0 to 31 are allowed"),
-    "probe": ('tool = "openocd"', 'tool = "hammer"', r"probe\.tool: got 'hammer', allowed: openocd"),
+    "probe": ('tool = "openocd"', 'tool = "hammer"', r"probe\[0\]\.tool: got 'hammer', allowed: openocd"),
     "emulator": (
         'kind = "unicorn"',
         'kind = "dream"',

@@ -182,7 +182,7 @@ class Uart:
 class Probe:
     """A way to flash the board. What ``config`` means is the tool's: see docs/flashing.md.
 
-    ``format`` is the file that a drive takes (``bin``, ``hex``, ``uf2``), ``family`` the chip's number in UF2.
+    ``format`` is the file that a drive takes (bin, hex or uf2), ``family`` the chip's number in UF2.
     """
 
     tool: str

@@ -47,7 +47,16 @@ def flash(
     board: BoardName = "nucleo-f746",
     emulate: Emulate = False,
     probe: Annotated[
-        str | None, typer.Option("--probe", metavar="SERIAL", help="Which debug probe, if there are several.")
+        str | None,
+        typer.Option(
+            "--probe", metavar="SERIAL", help="Which probe, if there are several; also a port or a drive."
+        ),
+    ] = None,
+    tool: Annotated[
+        str | None,
+        typer.Option(
+            "--tool", metavar="NAME", help="How to flash; by default the board's first that is there."
+        ),
     ] = None,
     tcp_port: Annotated[
         int, typer.Option("--tcp-port", min=0, max=65535, help="Port of the emulated serial line; 0: any.")
@@ -75,8 +84,11 @@ def flash(
         if emulate:
             _serve(found, elf, tcp_port, figures, as_json=as_json)
         else:
-            flash_board(found, elf, probe=probe)
-            console.result(figures, as_json=as_json, text=f"flashed {origin} to {found.name}")
+            with console.stages() as progress:
+                used = flash_board(found, elf, probe=probe, tool=tool, progress=progress)
+            figures |= {"tool": used.name, "tool_tested": used.is_tested}
+            note = "" if used.is_tested else f" ({used.name}: untested on hardware)"
+            console.result(figures, as_json=as_json, text=f"flashed {origin} to {found.name}{note}")
 
 
 def _serve(board: Board, elf: Path, port: int, figures: dict[str, object], *, as_json: bool) -> None:

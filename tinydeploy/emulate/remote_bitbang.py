@@ -34,12 +34,9 @@ class RemoteBitbang:
         self._uart = Line(self._outside, board.name, lambda: self._failure or "the emulator was stopped")
         self._machine = Machine(board, self._transmit, make_hook(), {})
         self.target = DebugTarget(board, self._machine)
-        self._chain = Chain(
-            (
-                DebugPort(st_flash_f7.CORE_TAP, self.target),
-                BypassTap(st_flash_f7.BOUNDARY_IR_BITS, st_flash_f7.BOUNDARY_TAP),
-            )
-        )
+        self.debug_port = DebugPort(st_flash_f7.CORE_TAP, self.target)
+        boundary = BypassTap(st_flash_f7.BOUNDARY_IR_BITS, st_flash_f7.BOUNDARY_TAP)
+        self._chain = Chain((self.debug_port, boundary))
         self._clock = 0
         self._stopping = False
         self._listener = socket.create_server(("127.0.0.1", 0))

@@ -1,5 +1,16 @@
-"""Images onto real boards, through a debug probe. Emulated boards are ``tinydeploy.emulate``."""
+"""Images onto real boards: probes, bootloaders, drives. Emulated boards are ``tinydeploy.emulate``."""
 
-from tinydeploy.flash.select import Flasher, flash_board, flasher_for
+from tinydeploy.flash.base import Flasher, FoundProbe, Job, Progress
+from tinydeploy.flash.discover import serial_probes
+from tinydeploy.flash.select import flash_board, flasher_for, flashers_for
 
-__all__ = ["Flasher", "flash_board", "flasher_for"]
+__all__ = [
+    "Flasher",
+    "FoundProbe",
+    "Job",
+    "Progress",
+    "flash_board",
+    "flasher_for",
+    "flashers_for",
+    "serial_probes",
+]

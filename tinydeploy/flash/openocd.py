@@ -5,18 +5,15 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tinydeploy.flash.base import Job
-from tinydeploy.flash.cpuid import cpuid_part, part_name
-from tinydeploy.flash.discover import choose_probe
+from tinydeploy.flash.cpuid import cpuid_part
 from tinydeploy.flash.tool import CommandTool
 
-_CPUID = re.compile(r"tinydeploy: CPUID (0x[0-9a-f]{8})")
 _CPUID_AT = 0xE000ED00
 _PART_MASK = 0xFFF0
 
 
 class OpenOcd(CommandTool):
-    """A board behind a probe that OpenOCD knows. The configuration is OpenOCD's, or a file beside the board's."""
+    """A board behind a probe that OpenOCD knows; ``config`` is its file, or one beside the board's file."""
 
     name = program = "openocd"
     install = "apt-get install openocd"
@@ -27,30 +24,12 @@ class OpenOcd(CommandTool):
         (r"Resetting Target", "starting"),
     )
 
-    def __init__(self, job: Job) -> None:
-        super().__init__(job)
-        self._serial = job.serial
-
-    def command(self, elf: Path) -> list[str]:
+    def command(self, image: Path) -> list[str]:
         """The arguments behind ``openocd``; paths are quoted for OpenOCD's Tcl."""
-        chosen = ["-c", f"adapter serial {_tcl_word(self._serial)}"] if self._serial else []
-        program = f"program {_tcl_word(str(elf.resolve()))} verify reset exit"
+        serial = self.job.serial
+        chosen = ["-c", f"adapter serial {_tcl_word(serial)}"] if serial else []
+        program = f"program {_tcl_word(str(image.resolve()))} verify reset exit"
         return [self.program, "-f", self._config(), *chosen, *self._check_core(), "-c", program]
-
-    def find_serial(self) -> None:
-        """Settle on one of the probes that are plugged in."""
-        found = choose_probe(self.job, self.find())
-        self._serial = found.serial if found is not None and self.job.serial is not None else self.job.serial
-
-    def check(self, output: str) -> None:
-        found = _CPUID.search(output)
-        if found is not None:
-            wanted = part_name(cpuid_part(self.job.board.chip.cpu) or 0)
-            raise self.job.error(
-                f"the connected chip is not this board's: its core is {part_name(int(found[1], 16))}, "
-                f"{self.job.board.chip.title} has {wanted}",
-                fix="Give --board the board that is plugged in; `tinydeploy boards` lists them",
-            )
 
     def _config(self) -> str:
         beside = self.job.board.path.parent / self.job.probe.config

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from tinydeploy.emulate.debug.identity import ROM_TABLE
+
 _ABORT, _DPACC, _APACC, _IDCODE = 0x8, 0xA, 0xB, 0xE
 _CTRL_STAT, _SELECT = 0x4, 0x8
 _CSW, _TAR, _DRW, _CFG, _BASE, _IDR = 0x00, 0x04, 0x0C, 0xF4, 0xF8, 0xFC
@@ -29,7 +31,7 @@ class DebugPort:
 
     ir_bits = 4
 
-    def __init__(self, id_code: int, memory: Memory, rom_table: int = 0xE00F_D003) -> None:
+    def __init__(self, id_code: int, memory: Memory, rom_table: int = ROM_TABLE | 3) -> None:
         self._id_code = id_code
         self._memory = memory
         self._rom_table = rom_table
@@ -57,30 +59,33 @@ class DebugPort:
         reads, register, data = value & 1, value << 1 & 0xC, value >> 3
         if self._instruction == _DPACC:
             if reads:
-                self._answer = self._read_port(register)
+                self._answer = self.read_port(register)
             else:
-                self._write_port(register, data)
+                self.write_port(register, data)
         elif self._instruction == _APACC:
             register |= self._select & 0xF0
             present = not self._select >> 24
             if reads:
-                self._answer = self._read_access(register) if present else 0
+                self._answer = self.read_access(register) if present else 0
             elif present:
-                self._write_access(register, data)
+                self.write_access(register, data)
 
-    def _read_port(self, register: int) -> int:
+    def read_port(self, register: int) -> int:
+        """A register of the port itself."""
         if register == _CTRL_STAT:
             return self._control | (self._control & _POWER_REQUESTS) << 1
         return self._select if register == _SELECT else 0
 
-    def _write_port(self, register: int, value: int) -> None:
+    def write_port(self, register: int, value: int) -> None:
+        """Write a register of the port itself."""
         if register == _CTRL_STAT:
             sticky = self._control & _STICKY_ERROR & ~value
             self._control = value & _POWER_REQUESTS | sticky
         elif register == _SELECT:
             self._select = value
 
-    def _read_access(self, register: int) -> int:
+    def read_access(self, register: int) -> int:
+        """A register of the memory access port, its bank included."""
         if register == _DRW:
             address = self._tar
             self._advance()
@@ -90,7 +95,8 @@ class DebugPort:
         known = {_CSW: self._csw | 0x40, _TAR: self._tar, _CFG: 0, _BASE: self._rom_table, _IDR: _AHB_AP}
         return known.get(register, 0)
 
-    def _write_access(self, register: int, value: int) -> None:
+    def write_access(self, register: int, value: int) -> None:
+        """Write a register of the memory access port."""
         if register == _CSW:
             self._csw = value & ~0x20  # no packed transfers: they read back as not supported
         elif register == _TAR:

@@ -14,6 +14,7 @@ from tinydeploy.emulate.chip.engine import arm, unicorn
 from tinydeploy.emulate.chip.hook import NEVER
 from tinydeploy.emulate.chip.machine import Machine
 from tinydeploy.emulate.debug import st_flash_f7
+from tinydeploy.emulate.debug.identity import rom_table
 from tinydeploy.emulate.debug.st_flash_f7 import ProgrammableFlash
 from tinydeploy.errors import ToolError
 
@@ -85,6 +86,7 @@ class DebugTarget:
         self._fixed = {
             st_flash_f7.DEVICE_ID_AT: st_flash_f7.DEVICE_ID,
             st_flash_f7.FLASH_KIB_AT & ~3: self._region.size // 1024 << 16,
+            **rom_table(),
         }
         ctypes.memset(ctypes.addressof(self._memory), _ERASED, self._region.size)
         self._attach()
