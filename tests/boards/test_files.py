@@ -216,7 +216,12 @@ BOARD_FAULTS = {
         r"emulator\[0\]\.kind: got 'dream', allowed: qemu, unicorn",
     ),
     "aliases": ('aliases = ["nucleo-f746zg"]', 'aliases = "x"', r"aliases: got 'x', a list is allowed"),
-    "tier": ("tier = 1", "tier = 9", r"tier: got 9, 1 to 3 are allowed"),
+    "tier": ('tier = "runs"', 'tier = "best"', r"tier: got 'best', allowed: runs, builds, library"),
+    "library": (
+        'tier = "runs"',
+        'tier = "library"',
+        r"tier: got 'library', but the chip stm32f746zg has firmware",
+    ),
 }
 
 

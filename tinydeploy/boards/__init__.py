@@ -17,6 +17,7 @@ from tinydeploy.boards.model import (
     QemuProperty,
     Region,
     RegisterStep,
+    Tier,
     Uart,
 )
 
@@ -36,6 +37,7 @@ __all__ = [
     "QemuProperty",
     "Region",
     "RegisterStep",
+    "Tier",
     "Uart",
     "all_boards",
     "board_folders",

@@ -15,6 +15,7 @@ from tinydeploy.boards.model import (
     Probe,
     QemuProperty,
     Signal,
+    Tier,
     Uart,
 )
 from tinydeploy.boards.toml import Table, read_toml
@@ -45,10 +46,10 @@ def load_board_file(file: Path) -> Board:
         title=root.title("title"),
         chip=chip,
         path=file,
-        tier=root.integer("tier", low=1, high=3),
+        tier=_tier(root, chip),
         aliases=root.identifiers("aliases"),
         clock=_clock(root, chip),
-        uart=None if chip.is_host else _uart(root.table("uart"), chip),
+        uart=None if chip.is_host or not chip.is_buildable else _uart(root.table("uart"), chip),
         pins=tuple(_pin(table, chip) for table in root.tables("pin")),
         signals=tuple(_signal(table, chip) for table in root.tables("signal")),
         probes=tuple(_probe(table) for table in root.tables("probe", single=True)),
@@ -72,6 +73,14 @@ def _chip_path(root: Table) -> Path:
             return path
     known = ", ".join(sorted(path.stem for path in (boards_dir() / "chips").glob("*.toml")))
     raise root.error("chip", f"no chip {name!r}. Known: {known}", fix=f"Write {candidates[0]}")
+
+
+def _tier(root: Table, chip: Chip) -> Tier:
+    tier = Tier(root.choice("tier", tuple(tier.value for tier in Tier)))
+    if (tier is Tier.LIBRARY) == chip.is_buildable:
+        kind = "has firmware" if chip.is_buildable else "is exported to only"
+        raise root.error("tier", f"got {tier.value!r}, but the chip {chip.name} {kind}")
+    return tier
 
 
 def _clock(root: Table, chip: Chip) -> Clock | None:

@@ -6,18 +6,31 @@ import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
-from tinydeploy.boards.model import Action, Block, Chip, Clock, Counter, Kind, Layout, Region, RegisterStep
+from tinydeploy.boards.model import (
+    LIBRARY_CPUS,
+    Action,
+    Block,
+    Chip,
+    Clock,
+    Counter,
+    Kind,
+    Layout,
+    Region,
+    RegisterStep,
+)
 from tinydeploy.boards.toml import Table, read_toml
 
 # The keys of the compilers' CPU table; tests/toolchain keeps the two equal.
 CPU_KEYS = (
     "host",
     "cortex-m0",
+    "cortex-m0plus",
     "cortex-m3",
     "cortex-m4",
     "cortex-m7",
     "cortex-m33",
     "cortex-m55",
+    "cortex-m85",
     "rv32imc",
 )
 
@@ -30,10 +43,15 @@ def load_chip(file: Path) -> Chip:
     root = read_toml(file)
     name = root.identifier("name")
     title = root.title("title")
-    cpu = root.choice("cpu", CPU_KEYS)
+    cpu = root.choice("cpu", CPU_KEYS + LIBRARY_CPUS)
     if cpu == "host":
         root.finish()
         return Chip(name, title, cpu, file)
+    if cpu in LIBRARY_CPUS:
+        chip = Chip(name, title, cpu, file, root.integer("reset_hz", low=1), regions=_regions(root))
+        root.finish()
+        _unique(root, "region", [region.name for region in chip.regions])
+        return chip
     bases = _block_bases(root)
     chip = Chip(
         name=name,
@@ -83,6 +101,8 @@ def _layout(table: Table) -> Layout:
         constants=table.identifier("constants", code),
         data=table.identifier("data"),
         stack_bytes=table.integer("stack_bytes", low=256),
+        boot=table.identifier("boot") if table.has("boot") else None,
+        vectors_offset=table.integer("vectors_offset", 0, high=0x100000),
     )
     if layout.stack_bytes % 32:
         raise table.error("stack_bytes", f"got {layout.stack_bytes}, multiples of 32 are allowed")

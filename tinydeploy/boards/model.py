@@ -6,12 +6,23 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+LIBRARY_CPUS = ("xtensa-lx6", "xtensa-lx7", "avr")
+"""Cores that no compiler of ours builds for: their chips are exported to, as libraries."""
+
 
 class Kind(Enum):
     """What a memory region is made of; code goes to flash, everything that changes to RAM."""
 
     FLASH = "flash"
     RAM = "ram"
+
+
+class Tier(Enum):
+    """How far a board is proved without the board itself."""
+
+    RUNS = "runs"  # the tests run its unmodified image in an emulator
+    BUILDS = "builds"  # the tests build its image and check its structure; untested on hardware
+    LIBRARY = "library"  # an export for the vendor's own tools; there is no firmware
 
 
 class Action(Enum):
@@ -96,12 +107,18 @@ class Counter:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Which region holds what, and how much stack is kept. ``constants`` may lie apart from the code."""
+    """Which region holds what, and how much stack is kept. ``constants`` may lie apart from the code.
+
+    ``boot`` is the block that a boot ROM reads first (``runtime_c/boot/BOOT.c``); the vectors follow it,
+    ``vectors_offset`` bytes behind the start of the code region.
+    """
 
     code: str
     constants: str
     data: str
     stack_bytes: int
+    boot: str | None = None
+    vectors_offset: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +149,11 @@ class Chip:
     @property
     def is_host(self) -> bool:
         return self.cpu == "host"
+
+    @property
+    def is_buildable(self) -> bool:
+        """Whether firmware exists for it; else only libraries for the vendor's tools."""
+        return self.cpu not in LIBRARY_CPUS
 
     @property
     def ram_bytes(self) -> int:
@@ -213,14 +235,14 @@ class EmulatorChoice:
 class Board:
     """A board: a chip with a clock, a serial line, pins and the ways to reach it.
 
-    ``tier`` 1 boards are built and tested on every change; ``emulators`` and ``probes`` come best first.
+    ``emulators`` and ``probes`` come best first.
     """
 
     name: str
     title: str
     chip: Chip
     path: Path
-    tier: int
+    tier: Tier
     aliases: tuple[str, ...] = ()
     clock: Clock | None = None
     uart: Uart | None = None

@@ -38,5 +38,5 @@ def _figures(board: Board) -> dict[str, object]:
         "flash_bytes": board.chip.flash_bytes,
         "clock_hz": board.clock_hz,
         "emulator": board.emulators[0].kind if board.emulators else None,
-        "tier": board.tier,
+        "tier": board.tier.value,
     }

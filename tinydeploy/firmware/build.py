@@ -61,6 +61,12 @@ def build_firmware(
         raise TinyDeployError(
             "the host runs programs, not firmware", where=board.name, fix="Give another --board"
         )
+    if not board.chip.is_buildable:
+        raise TinyDeployError(
+            "has no firmware of ours: its own tools build it",
+            where=f"board {board.name}",
+            fix=f"tinydeploy export MODEL --board {board.name} --format FORMAT",
+        )
     if rpc_level not in RPC_LEVELS:
         raise TinyDeployError(f"--rpc {rpc_level!r} is not supported. Supported: {', '.join(RPC_LEVELS)}")
     work = out_dir / "obj"
@@ -112,7 +118,17 @@ def runtime_sources(board: Board) -> list[Path]:
     ]
     folders = [root / "core" / name for name in cpu_spec(chip.cpu).core]
     core = [path for folder in folders for path in sorted(folder.glob("*.c"))]
-    return [*core, *sorted((root / "src").glob("*.c")), *drivers, root / "rpc" / "td_ring.c"]
+    boot = [] if chip.layout is None or chip.layout.boot is None else [_boot_block(chip, chip.layout.boot)]
+    return [*boot, *core, *sorted((root / "src").glob("*.c")), *drivers, root / "rpc" / "td_ring.c"]
+
+
+def _boot_block(chip: Chip, name: str) -> Path:
+    """The file whose section ``.boot`` a boot ROM reads before anything runs."""
+    path = runtime_dir() / "boot" / f"{name}.c"
+    if not path.is_file():
+        known = ", ".join(sorted(file.stem for file in path.parent.glob("*.c")))
+        raise TinyDeployError(f"there is no boot block {name!r}. Known: {known}", where=str(chip.path))
+    return path
 
 
 def place_arena(chip: Chip, arena_bytes: int, static_bytes: int) -> Region:

@@ -108,6 +108,8 @@ def _memory(board: Board, arena_region: str) -> dict[str, object]:
         "code": layout.code,
         "constants": layout.constants,
         "data": layout.data,
+        "boot": layout.boot,
+        "vectors_offset": f"{layout.vectors_offset:#x}" if layout.vectors_offset else "",
         "arena": arena_region,
         "stack_bytes": layout.stack_bytes,
     }

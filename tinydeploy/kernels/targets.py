@@ -32,12 +32,17 @@ TARGETS = {
     for target in (
         Target("host"),
         Target("cortex-m0"),
+        Target("cortex-m0plus"),
         Target("cortex-m3"),
         Target("cortex-m4", frozenset({Feature.DSP, Feature.FPU})),
         Target("cortex-m7", frozenset({Feature.DSP, Feature.FPU})),
         Target("cortex-m33", frozenset({Feature.DSP, Feature.FPU})),
         Target("cortex-m55", frozenset({Feature.DSP, Feature.MVE, Feature.FPU})),
+        Target("cortex-m85", frozenset({Feature.DSP, Feature.MVE, Feature.FPU})),
         Target("rv32imc"),
+        Target("xtensa-lx6"),
+        Target("xtensa-lx7"),
+        Target("avr"),
     )
 }
 

@@ -40,7 +40,12 @@ _V8M = ("cortex_m", "mainline", "armv8m")
 
 
 def _arm(
-    key: str, core: tuple[str, ...], zig_cpu: str, fpu: str = "", features: tuple[str, ...] = ()
+    key: str,
+    core: tuple[str, ...],
+    zig_cpu: str,
+    fpu: str = "",
+    features: tuple[str, ...] = (),
+    gcc_cpu: str = "",
 ) -> tuple[str, CpuSpec]:
     hard = bool(fpu)
     flags = (f"-mfpu={fpu}", "-mfloat-abi=hard") if hard else ("-mfloat-abi=soft",)
@@ -49,7 +54,7 @@ def _arm(
         arch="arm",
         core=core,
         gcc_prefix="arm-none-eabi-",
-        gcc_flags=(f"-mcpu={key}", "-mthumb", *flags),
+        gcc_flags=(f"-mcpu={gcc_cpu or key}", "-mthumb", *flags),
         zig_target="thumb-freestanding-eabihf" if hard else "thumb-freestanding-eabi",
         zig_cpu=zig_cpu,
         lld_emulation="armelf",
@@ -64,11 +69,14 @@ CPUS: dict[str, CpuSpec] = dict(
     [
         ("host", HOST),
         _arm("cortex-m0", _V6M, "cortex_m0"),
+        _arm("cortex-m0plus", _V6M, "cortex_m0plus"),
         _arm("cortex-m3", _V7M, "cortex_m3"),
         _arm("cortex-m4", _V7M, "cortex_m4+vfp4d16sp", "fpv4-sp-d16", ("fpu", "dsp")),
         _arm("cortex-m7", _V7M, "cortex_m7+fp_armv8d16sp", "fpv5-sp-d16", ("fpu", "dsp")),
         _arm("cortex-m33", _V8M, "cortex_m33+dsp+fp_armv8d16sp", "fpv5-sp-d16", ("fpu", "dsp")),
         _arm("cortex-m55", _V8M, "cortex_m55+mve_fp+fp_armv8d16", "auto", ("fpu", "dsp", "mve")),
+        # gcc 12 does not know it; it runs everything that is made for the M55.
+        _arm("cortex-m85", _V8M, "cortex_m85+mve_fp", "auto", ("fpu", "dsp", "mve"), gcc_cpu="cortex-m55"),
         (
             "rv32imc",
             CpuSpec(

@@ -48,6 +48,13 @@ class Model(Protocol):
         """Write 1, 2 or 4 bytes at an offset."""
 
 
+class ClockTree(Model, Protocol):
+    """The block whose registers choose the chip's clocks; a chip has one at most."""
+
+    def clock_hz(self, bus: str | None) -> int:
+        """The clock that the registers ask for, in Hz: of a bus, or of the core for None."""
+
+
 class Receiver(Model, Protocol):
     """A block that takes bytes from the board's serial line."""
 

@@ -13,6 +13,7 @@ from tinydeploy.emulate.chip.hook import Hook, State
 
 _MODELS = {
     "cortex-m0": arm.UC_CPU_ARM_CORTEX_M0,
+    "cortex-m0plus": arm.UC_CPU_ARM_CORTEX_M0,
     "cortex-m3": arm.UC_CPU_ARM_CORTEX_M3,
     "cortex-m4": arm.UC_CPU_ARM_CORTEX_M4,
     "cortex-m7": arm.UC_CPU_ARM_CORTEX_M7,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from tinydeploy.boards import Board
-from tinydeploy.emulate.blocks import Rcc, Scs, Wires
+from tinydeploy.emulate.blocks import Scs, Wires
 from tinydeploy.emulate.blocks.scs import FIRST_INTERRUPT, HARD_FAULT, LOWEST_PRIORITY
 from tinydeploy.emulate.chip.bus import Bus
 from tinydeploy.emulate.chip.core import Core
@@ -166,8 +166,8 @@ class Machine:
         )
 
     def _clock_hz(self, bus: str | None) -> int:
-        clocks = self._find(Rcc)
-        return clocks.clock_hz(bus) if clocks is not None else self._chip.reset_hz
+        trees = [model for model in self.bus.models.values() if hasattr(model, "clock_hz")]
+        return trees[0].clock_hz(bus) if trees else self._chip.reset_hz
 
     def _find(self, kind: type[ModelT]) -> ModelT | None:
         return next((model for model in self.bus.models.values() if isinstance(model, kind)), None)
