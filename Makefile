@@ -70,6 +70,10 @@ demo: $(VENV)/.demo ## the whole line on the bundled model and an emulated board
 bench: $(VENV)/.test ## measure every model on every emulated board; writes benchmarks/results.json and docs/PERFORMANCE.md
 	$(BIN)/python -m benchmarks
 
+.PHONY: boards
+boards: $(VENV)/.test ## build, check and run every board; writes docs/BOARDS.md
+	$(BIN)/python -m tests.boards.coverage
+
 .PHONY: onnx-coverage
 onnx-coverage: $(VENV)/.test ## run ONNX's node tests in generated C; writes docs/ONNX_SUPPORT.md
 	$(BIN)/python -m tests.onnx_nodes.coverage

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tinydeploy import demo
-from tinydeploy.boards import Board, all_boards
+from tinydeploy.boards import Board, load_board
 from tinydeploy.emulate import available_emulators
 from tinydeploy.errors import TinyDeployError
 
@@ -37,7 +37,20 @@ def present_models() -> tuple[str, ...]:
     return tuple(name for name in MODELS if name == "demo" or (MLPERF / f"{_FILES[name]}.tflite").is_file())
 
 
+BOARDS = (
+    "bbc-microbit-v1",
+    "nucleo-f746",
+    "qemu-m0",
+    "qemu-m3",
+    "qemu-m33",
+    "qemu-m4",
+    "qemu-m55",
+    "qemu-m7",
+    "qemu-rv32",
+)
+"""What is measured: each core with room for every model, and two chips. Boards of one core count alike."""
+
+
 def emulated_boards() -> tuple[Board, ...]:
-    """Every board that an installed emulator can stand in for, by name."""
-    found = [board for board in all_boards() if not board.is_host and available_emulators(board)]
-    return tuple(sorted(found, key=lambda board: board.name))
+    """The measured boards whose emulator is installed."""
+    return tuple(board for board in map(load_board, BOARDS) if available_emulators(board))

@@ -177,7 +177,7 @@ def test_ctrl_c_ends_the_tool_too(tmp_path: Path, elf: Path) -> None:
 def test_a_missing_tool_is_one_line(elf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(ToolError) as caught:
-        flash_board(NUCLEO, elf)
+        flash_board(NUCLEO, elf, tool="openocd")
     assert str(caught.value) == (
         "board nucleo-f746: openocd is not on PATH. Install it (apt-get install openocd), or use --emulate"
     )
