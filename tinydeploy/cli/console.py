@@ -59,8 +59,9 @@ def table(title: str, rows: Sequence[Sequence[object]], columns: Sequence[str] =
     shown = Table(
         title=escape(title), title_justify="left", show_header=bool(columns), box=None, pad_edge=False
     )
-    for column in columns or ("", ""):
-        shown.add_column(column, overflow="fold")
+    for index, column in enumerate(columns or ("", "")):
+        named = index == 0 and len(columns) > 2  # names stay in one piece, so that they can be copied
+        shown.add_column(column, overflow="fold", no_wrap=named)
     for row in rows:
         shown.add_row(*(escape(_cell(cell)) for cell in row))
     return shown

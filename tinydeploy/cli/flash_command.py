@@ -11,7 +11,7 @@ import typer
 
 from tinydeploy import build as line
 from tinydeploy import demo
-from tinydeploy.boards import Board, load_board
+from tinydeploy.boards import Board, Tier, load_board
 from tinydeploy.cli import console
 from tinydeploy.cli.options import (
     BoardName,
@@ -87,7 +87,10 @@ def flash(
             with console.stages() as progress:
                 used = flash_board(found, elf, probe=probe, tool=tool, progress=progress)
             figures |= {"tool": used.name, "tool_tested": used.is_tested}
-            note = "" if used.is_tested else f" ({used.name}: untested on hardware)"
+            figures["tier"] = found.tier.value
+            doubts = [] if used.is_tested else [f"{used.name}: only its command line is tested"]
+            doubts += ["this board: untested on hardware"] if found.tier is Tier.BUILDS else []
+            note = f" ({'; '.join(doubts)})" if doubts else ""
             console.result(figures, as_json=as_json, text=f"flashed {origin} to {found.name}{note}")
 
 
