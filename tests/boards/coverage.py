@@ -46,9 +46,9 @@ measure the rows again. [board_files.md](board_files.md) says how to add a board
 | library | exports for the vendor's own tools; no firmware of ours |
 
 No board of this table was tried as hardware so far. *Flashed by* names the ways to flash a board, best first;
-in brackets those whose command lines alone are tested. *Bit-exact* names the largest model of these that fits,
-run with each compiler: the keyword spotter of MLPerf Tiny (`kws`), the digit classifier of `tinydeploy demo`,
-and a convolution with a dense layer for the smallest chips (`tiny`).
+in brackets those whose command lines alone are tested. *Bit-exact* names the largest model of these that
+fits, run with each compiler: the keyword spotter of MLPerf Tiny (`kws`), the digit classifier of
+`tinydeploy demo`, and a convolution with a dense layer for the smallest chips (`tiny`).
 """
 
 

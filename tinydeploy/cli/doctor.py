@@ -11,6 +11,7 @@ from importlib import metadata
 from tinydeploy import __version__
 from tinydeploy.cli import console
 from tinydeploy.cli.options import Json
+from tinydeploy.flash import serial_probes
 from tinydeploy.toolchain import CPUS, HOST, CpuSpec, available, select
 
 
@@ -26,15 +27,19 @@ class Check:
 
 
 def doctor(as_json: Json = False) -> None:
-    """Show which compilers, emulators and probes are installed, and how to install the others.
+    """Show which compilers, emulators and tools are installed, how to install the others, what is plugged in.
 
     Example: tinydeploy doctor
     """
     checks = [*_compilers(), *_packages(), *_programs()]
+    plugged = serial_probes()
     figures: dict[str, object] = {
         "version": __version__,
         "python": platform.python_version(),
         "checks": [asdict(check) for check in checks],
+        "plugged_in": [
+            {"title": found.title, "serial": found.serial, "port": found.port} for found in plugged
+        ],
     }
     rows = [
         (
@@ -51,6 +56,9 @@ def doctor(as_json: Json = False) -> None:
         columns=("what", "found", "needed for", "to install"),
     )
     console.result(figures, as_json=as_json, text=table)
+    if plugged and not as_json:
+        found = [(probe.title, probe.serial, probe.port) for probe in plugged]
+        console.result({}, as_json=False, text=console.table("Plugged in", found, ("what", "serial", "port")))
 
 
 def _compilers() -> list[Check]:
@@ -70,7 +78,12 @@ def _compiler(name: str, cpu: CpuSpec, needed_for: str, fix: str) -> Check:
 
 
 def _packages() -> list[Check]:
-    wanted = (("unicorn", "emulated STM32 boards", 'pip install "tinydeploy[emulator]"'),)
+    wanted = (
+        ("unicorn", "emulated STM32 and nRF52 boards", 'pip install "tinydeploy[emulator]"'),
+        ("pyocd", "flashing through a debug probe, without openocd", 'pip install "tinydeploy[pyocd]"'),
+        ("esptool", "flashing Espressif boards", 'pip install "tinydeploy[esptool]"'),
+        ("platformio", "building exported PlatformIO projects", 'pip install "tinydeploy[platformio]"'),
+    )
     checks: list[Check] = []
     for name, needed_for, fix in wanted:
         found = importlib.util.find_spec(name) is not None
