@@ -79,8 +79,8 @@ def _compiler(name: str, cpu: CpuSpec, needed_for: str, fix: str) -> Check:
 
 def _packages() -> list[Check]:
     wanted = (
-        ("unicorn", "emulated STM32 and nRF52 boards", 'pip install "tinydeploy[emulator]"'),
-        ("pyocd", "flashing through a debug probe, without openocd", 'pip install "tinydeploy[pyocd]"'),
+        ("unicorn", "emulated STM32 and nRF52", 'pip install "tinydeploy[emulator]"'),
+        ("pyocd", "debug probes, from pip", 'pip install "tinydeploy[pyocd]"'),
         ("esptool", "flashing Espressif boards", 'pip install "tinydeploy[esptool]"'),
         ("platformio", "building exported PlatformIO projects", 'pip install "tinydeploy[platformio]"'),
     )
@@ -95,6 +95,6 @@ def _programs() -> list[Check]:
     wanted = (
         ("qemu-system-arm", "emulated Arm boards", "apt-get install qemu-system-arm"),
         ("qemu-system-riscv32", "emulated RISC-V boards", "apt-get install qemu-system-misc"),
-        ("openocd", "flashing through a debug probe", "apt-get install openocd"),
+        ("openocd", "debug probes", "apt-get install openocd"),
     )
     return [Check(name, shutil.which(name) is not None, "", *rest) for name, *rest in wanted]
