@@ -40,10 +40,11 @@ ALLOWED: dict[str, set[str]] = {
     "tune": TOOLS | {"emulate", "flash"},
     "export": TOOLS,
     "report": TOOLS,
+    "slots": TOOLS,
     "verify": TOOLS,
     "demo": GRAPH | {"quantize"},
     "device": TOOLS | {"emulate", "flash", "verify"},
-    "cli": TOOLS | {"emulate", "flash", "tune", "export", "report", "verify", "demo", "device"},
+    "cli": TOOLS | {"emulate", "flash", "tune", "export", "report", "verify", "demo", "device", "slots"},
     "__init__": TOOLS | {"emulate", "flash"},
     "__main__": {"cli"},
 }

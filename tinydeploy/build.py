@@ -72,11 +72,17 @@ class Compiled:
 
 
 def compile_graph(
-    graph: Graph, target: Target, *, name: str | None = None, observe: Observe | None = None
+    graph: Graph,
+    target: Target,
+    *,
+    name: str | None = None,
+    observe: Observe | None = None,
+    slots: bool = False,
 ) -> Compiled:
     """Run the whole line for a graph as a front end made it.
 
-    ``name`` is the C prefix, by default made from the graph's name. Raises TinyDeployError for names that C
+    ``name`` is the C prefix, by default made from the graph's name; ``slots`` makes the constants
+    exchangeable. Raises TinyDeployError for names that C
     does not take and UnsupportedError for nodes that no schedule computes.
     """
     tell = observe or (lambda _stage, _text: None)
@@ -85,10 +91,12 @@ def compile_graph(
     graph = run_passes(graph, PASSES, lambda stage, result: tell(stage, graph_text(result)))
     program = schedule.schedule(graph, target)
     tell("schedule", schedule.to_text(program))
-    return compile_program(program, prefix, observe=observe)
+    return compile_program(program, prefix, observe=observe, slots=slots)
 
 
-def compile_program(program: Program, prefix: str, *, observe: Observe | None = None) -> Compiled:
+def compile_program(
+    program: Program, prefix: str, *, observe: Observe | None = None, slots: bool = False
+) -> Compiled:
     """The rest of the line for a program, however it was made: verify, plan, prove, generate."""
     schedule.verify(program)
     requests, steps = schedule.buffers(program), schedule.step_count(program)
@@ -96,7 +104,7 @@ def compile_program(program: Program, prefix: str, *, observe: Observe | None = 
     memplan.verify(plan, requests, steps, align=program.align_bytes)
     if observe is not None:
         observe("plan", plan_text(plan))
-    return Compiled(program.graph, program, plan, codegen.generate(program, plan, prefix))
+    return Compiled(program.graph, program, plan, codegen.generate(program, plan, prefix, slots=slots))
 
 
 def plan_text(plan: Plan) -> str:

@@ -9,8 +9,19 @@
 #define TD_APP_PAYLOAD_BYTES 1024u
 #endif
 
+#ifndef TD_SLOTS
+#define TD_SLOTS 0
+#endif
+
 /* Defined by the build, beside the generated model. */
 extern const td_model *const td_app_model;
+
+#if TD_SLOTS
+#include "td_slot_model.h"
+
+/* Likewise, in images whose model is exchanged. */
+extern const td_slot_model *const td_app_slots;
+#endif
 
 /* Defined by td_app_arena.c in the RAM region that the build has chosen. */
 extern uint8_t td_app_arena[TD_APP_ARENA_BYTES];

@@ -6,6 +6,9 @@
 #include "td_board_config.h"
 #include "td_internal.h"
 #include "td_rpc.h"
+#if TD_SLOTS
+#include "td_slot.h"
+#endif
 
 _Static_assert(TD_UART_RING_BYTES >= TD_RPC_FRAME_BYTES(TD_APP_PAYLOAD_BYTES),
                "the ring must hold a frame that arrives while the model runs");
@@ -13,6 +16,9 @@ _Static_assert(TD_UART_RING_BYTES >= TD_RPC_FRAME_BYTES(TD_APP_PAYLOAD_BYTES),
 static uint8_t td_app_buffer[TD_RPC_BUFFER_BYTES(TD_APP_PAYLOAD_BYTES)];
 static td_state td_app_state;
 static td_rpc td_app_rpc;
+#if TD_SLOTS
+static td_slots td_app_slot_state;
+#endif
 
 static size_t td_app_read(void *context, uint8_t *bytes, size_t capacity) {
     (void)context;
@@ -67,6 +73,10 @@ void td_app_main(void) {
         .memory_allowed = td_app_memory_allowed,
 #endif
     };
+#if TD_SLOTS
+    td_slots_boot(&td_app_slot_state, td_app_slots);
+    config.slots = &td_app_slot_state;
+#endif
     config.model = td_app_model;
     config.counts =
         td_counter_is_of_instructions() ? TD_RPC_COUNTS_INSTRUCTIONS : TD_RPC_COUNTS_CYCLES;

@@ -130,7 +130,7 @@ static inline int32_t td_requantize_wide_half_even(int64_t value, int32_t multip
 
 /* Number of zero bits above the highest one bit; value > 0. */
 static inline int32_t td_leading_zeros(uint32_t value) {
-#if defined(__GNUC__)
+#if defined(__GNUC__) && __SIZEOF_INT__ == 4
     return (int32_t)__builtin_clz(value);
 #else
     int32_t zeros = 0;

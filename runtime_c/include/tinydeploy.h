@@ -27,7 +27,11 @@ extern "C" {
 #define TD_KERNEL __attribute__((noinline, noclone, optimize("no-schedule-insns")))
 #endif
 #define TD_UNUSED __attribute__((unused))
+#if defined(__clang__) || __GNUC__ >= 8
 #define TD_UNROLL_4 _Pragma("GCC unroll 4")
+#else
+#define TD_UNROLL_4
+#endif
 #define TD_INFINITY __builtin_inff()
 #define TD_NAN __builtin_nanf("")
 #else
@@ -75,10 +79,11 @@ typedef void (*td_trace_fn)(void *context, uint32_t instance, uint32_t row, cons
 
 /* The state of one model; the caller owns it. NAME_t is a struct around it. */
 typedef struct {
-    uint8_t *arena;      /* NULL before init() */
-    uint32_t next_step;  /* step() runs this one */
-    td_trace_fn trace;   /* NULL: no tracing; used only where TD_TRACE is 1 */
-    void *trace_context; /* first argument of trace */
+    uint8_t *arena;        /* NULL before init() */
+    uint32_t next_step;    /* step() runs this one */
+    td_trace_fn trace;     /* NULL: no tracing; used only where TD_TRACE is 1 */
+    void *trace_context;   /* first argument of trace */
+    const void *constants; /* of a model whose constants are exchanged; else not used */
 } td_state;
 
 /* One input or output of a model. */

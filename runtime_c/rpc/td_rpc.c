@@ -109,9 +109,25 @@ static td_rpc_status td_rpc_dispatch(td_rpc *rpc, const td_rpc_request *request,
     case TD_RPC_WRITE_MEMORY:
         return td_rpc_write_memory(rpc, request->payload, out);
 #endif
+#if TD_SLOTS
+    case TD_RPC_SLOT_INFO:
+    case TD_RPC_SLOT_PARTS:
+    case TD_RPC_SLOT_SUMS:
+    case TD_RPC_SLOT_BEGIN:
+    case TD_RPC_SLOT_WRITE:
+    case TD_RPC_SLOT_COPY:
+    case TD_RPC_SLOT_COMMIT:
+        return td_rpc_slot(rpc, request->call, request->payload, out);
+#endif
     default:
         return TD_RPC_NOT_SUPPORTED;
     }
+}
+
+/* Calls of which the host is told that the device has begun them. */
+static bool td_rpc_takes_long(uint8_t call) {
+    return call == TD_RPC_RUN || call == TD_RPC_STEP || call == TD_RPC_SLOT_BEGIN ||
+           call == TD_RPC_SLOT_COPY || call == TD_RPC_SLOT_COMMIT;
 }
 
 /* Executes a request that is new in its session and keeps the answer. */
@@ -119,7 +135,7 @@ static void td_rpc_execute(td_rpc *rpc, const td_rpc_request *request) {
     td_rpc_out out = {&rpc->answer[TD_RPC_HEADER_BYTES], 0u, rpc->config->payload_bytes};
     rpc->sequence = request->sequence;
     rpc->request_crc = request->crc;
-    if (request->call == TD_RPC_RUN || request->call == TD_RPC_STEP) {
+    if (td_rpc_takes_long(request->call)) {
         td_rpc_send_short(rpc, TD_RPC_WORKING, TD_RPC_DONE, request);
     }
     const td_rpc_status status = td_rpc_dispatch(rpc, request, &out);
@@ -145,6 +161,9 @@ static void td_rpc_begin(td_rpc *rpc, const td_rpc_request *request) {
     } else {
         rpc->last_session = rpc->session;
         rpc->session = request->session;
+#if TD_SLOTS
+        td_rpc_slot_forget(rpc);
+#endif
         td_rpc_restart_model(rpc);
         td_rpc_execute(rpc, request);
     }

@@ -22,6 +22,11 @@
 #define TD_RPC_LEVEL TD_RPC_IO
 #endif
 
+/* 1: the image holds slots for the constants of its model, and the calls that update them. */
+#ifndef TD_SLOTS
+#define TD_SLOTS 0
+#endif
+
 /* Raised when a frame, a header or a call changes its meaning. HELLO's frame never changes. */
 #define TD_RPC_VERSION 1u
 
@@ -79,6 +84,9 @@ typedef struct {
 
     /* Debug images: may these bytes be read (or written)? NULL: all of them. */
     bool (*memory_allowed)(void *context, uintptr_t address, size_t size, bool write);
+
+    /* Images with slots: those of the model, booted; NULL: it cannot be updated. */
+    struct td_slots *slots;
 } td_rpc_config;
 
 /* Private to the server, but public in size; the caller only provides the memory. */

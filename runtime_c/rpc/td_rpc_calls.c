@@ -32,6 +32,9 @@ static uint32_t td_rpc_capabilities(const td_rpc_config *config) {
     if (TD_RPC_LEVEL >= TD_RPC_DEBUG) {
         bits |= TD_RPC_CAN_MEMORY;
     }
+    if (TD_SLOTS && config->slots != NULL) {
+        bits |= TD_RPC_CAN_UPDATE;
+    }
     return bits;
 }
 

@@ -22,7 +22,14 @@ typedef enum {
     TD_RPC_READ_MEMORY = 0x20,
     TD_RPC_WRITE_MEMORY = 0x21,
     TD_RPC_LOAD_CODE = 0x22, /* reserved */
-    TD_RPC_CALL_CODE = 0x23  /* reserved */
+    TD_RPC_CALL_CODE = 0x23, /* reserved */
+    TD_RPC_SLOT_INFO = 0x30,
+    TD_RPC_SLOT_PARTS = 0x31,
+    TD_RPC_SLOT_SUMS = 0x32,
+    TD_RPC_SLOT_BEGIN = 0x33,
+    TD_RPC_SLOT_WRITE = 0x34,
+    TD_RPC_SLOT_COPY = 0x35,
+    TD_RPC_SLOT_COMMIT = 0x36
 } td_rpc_call;
 
 typedef enum {
@@ -40,7 +47,15 @@ typedef enum {
     TD_RPC_NO_OUTPUT = 11,
     TD_RPC_STEPPING = 12,
     TD_RPC_TRACE_FULL = 13,
-    TD_RPC_DENIED = 14
+    TD_RPC_DENIED = 14,
+    TD_RPC_OTHER_ABI = 15,
+    TD_RPC_OTHER_LAYOUT = 16,
+    TD_RPC_OTHER_IMAGE = 17,
+    TD_RPC_NO_UPDATE = 18,
+    TD_RPC_OLD_COUNTER = 19,
+    TD_RPC_DAMAGED = 20,
+    TD_RPC_NOT_TRUSTED = 21,
+    TD_RPC_FLASH_FAILED = 22
 } td_rpc_status;
 
 enum {
@@ -48,7 +63,8 @@ enum {
     TD_RPC_CAN_COUNT = 2,
     TD_RPC_CAN_RESET = 4,
     TD_RPC_CAN_MEMORY = 8,
-    TD_RPC_CAN_CODE = 16 /* reserved */
+    TD_RPC_CAN_CODE = 16, /* reserved */
+    TD_RPC_CAN_UPDATE = 32
 };
 
 typedef enum {
@@ -125,6 +141,10 @@ td_rpc_status td_rpc_reset_model(td_rpc *rpc, td_rpc_in in, td_rpc_out *out);
 td_rpc_status td_rpc_reset_device(td_rpc *rpc, td_rpc_in in, td_rpc_out *out);
 td_rpc_status td_rpc_read_memory(td_rpc *rpc, td_rpc_in in, td_rpc_out *out);
 td_rpc_status td_rpc_write_memory(td_rpc *rpc, td_rpc_in in, td_rpc_out *out);
+
+/* All calls of the slots (td_rpc_slots.c), and what a new session does to an update. */
+td_rpc_status td_rpc_slot(td_rpc *rpc, uint8_t call, td_rpc_in in, td_rpc_out *out);
+void td_rpc_slot_forget(td_rpc *rpc);
 
 /* What a failed model answers: TD_RPC_MODEL_FAILED with its status. */
 td_rpc_status td_rpc_model_failed(td_status status, td_rpc_out *out);

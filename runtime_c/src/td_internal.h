@@ -71,6 +71,8 @@ bool td_uart_is_on(void);
 
 /* drivers/interrupts/, for cores without an interrupt controller of their own: one is linked, and
  * td_core_enable_interrupt is its. */
+void td_interrupts_start(void);     /* before the first one is enabled; the core masks them */
+void td_interrupts_stop(void);      /* none wakes the core any more */
 uint32_t td_interrupts_claim(void); /* the number of the most urgent one; 0: none */
 void td_interrupts_complete(uint32_t number);
 

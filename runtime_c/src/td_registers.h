@@ -11,6 +11,7 @@ typedef struct {
     uint32_t mask;
     uint32_t value; /* within the mask */
     uint32_t tries; /* 0: write the masked bits; else wait for them, reading so often */
+    uint32_t bytes; /* that the register has: 1, 2 or 4 */
 } td_register_step;
 
 /* Carries the steps out. Returns `count`, or the index of the first wait that timed out. */

@@ -197,5 +197,5 @@ def test_the_generated_board_data_is_readable(tmp_path: Path) -> None:
     """Comments carry the chip file's words, so that the C explains itself."""
     build(load_board("nucleo-f746"), tmp_path)
     text = (tmp_path / "obj" / "td_board_config.c").read_text()
-    assert "{0x40023804u, 0x0F437FFFu, 0x09403604u, 0u}, /* PLL 8 MHz / 4 x 216 / 2 */" in text
+    assert "{0x40023804u, 0x0F437FFFu, 0x09403604u, 0u, 4u}, /* PLL 8 MHz / 4 x 216 / 2 */" in text
     assert text.count("td_uart_isr") == 1

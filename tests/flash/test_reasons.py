@@ -112,6 +112,46 @@ SAYS: dict[str, tuple[str, str, str]] = {
         "the flash tool does not know this board",
         "Install a newer version of it",
     ),
+    "esptool, port denied": (
+        "([Errno 13] could not open port /dev/ttyUSB0: [Errno 13] Permission denied: '/dev/ttyUSB0')",
+        "this user may not open the serial port",
+        "dialout",
+    ),
+    "esptool, port busy": (
+        "([Errno 16] could not open port /dev/ttyUSB0: [Errno 16] Device or resource busy)",
+        "another program uses the debug probe or its port",
+        "Close the other program",
+    ),
+    "esptool, no port": (
+        "([Errno 2] could not open port /dev/ttyUSB9: [Errno 2] No such file or directory: '/dev/ttyUSB9')",
+        "there is no such serial port",
+        "Connect the board, and give the port",
+    ),
+    "esptool, no port of Windows": (
+        "(could not open port 'COM7': FileNotFoundError(2, 'not found', None, 2))",
+        "there is no such serial port",
+        "with --probe",
+    ),
+    "esptool, not in its boot mode": (
+        "Failed to connect to ESP32-C3: Wrong boot mode detected (0x8)!",
+        "the board does not answer in its boot mode",
+        "hold BOOT",
+    ),
+    "esptool, line lost": (
+        "Lost connection, retrying...\ncould not open port /dev/ttyUSB0: [Errno 2] No such file or directory",
+        "the serial line broke off while the board was written",
+        "Plug the board in again",
+    ),
+    "esptool, too large": (
+        "Input image (length 5000000) at offset 0x00000000 will not fit in 4194304 bytes of flash.",
+        "the image is larger than the board's flash",
+        "Give --board",
+    ),
+    "esptool, encrypted": (
+        "Detected flash encryption and secure download mode enabled.",
+        "the chip is locked against writing or debugging",
+        "Unlock it",
+    ),
 }  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """Chips and boards as data: what the memory map, the clock, the pins and the serial line are."""
 
-from tinydeploy.boards.catalogue import all_boards, board_folders, load_board
+from tinydeploy.boards.catalogue import all_boards, board_folders, load_board, need_firmware
 from tinydeploy.boards.chip_file import CPU_KEYS
 from tinydeploy.boards.model import (
     Action,
@@ -13,10 +13,13 @@ from tinydeploy.boards.model import (
     Kind,
     Layout,
     Pin,
+    PlatformioBoard,
     Probe,
     QemuProperty,
     Region,
     RegisterStep,
+    Slot,
+    Slots,
     Tier,
     Uart,
 )
@@ -33,13 +36,17 @@ __all__ = [
     "Kind",
     "Layout",
     "Pin",
+    "PlatformioBoard",
     "Probe",
     "QemuProperty",
     "Region",
     "RegisterStep",
+    "Slot",
+    "Slots",
     "Tier",
     "Uart",
     "all_boards",
     "board_folders",
     "load_board",
+    "need_firmware",
 ]

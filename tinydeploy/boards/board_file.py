@@ -11,7 +11,9 @@ from tinydeploy.boards.model import (
     Chip,
     Clock,
     EmulatorChoice,
+    Frameworks,
     Pin,
+    PlatformioBoard,
     Probe,
     QemuProperty,
     Signal,
@@ -21,7 +23,7 @@ from tinydeploy.boards.model import (
 from tinydeploy.boards.toml import Table, read_toml
 from tinydeploy.resources import boards_dir
 
-EMULATORS = ("qemu", "unicorn", "native")
+EMULATORS = ("qemu", "unicorn", "rp2040js", "native")
 PROBE_TOOLS = (
     "openocd",
     "pyocd",
@@ -34,12 +36,13 @@ PROBE_TOOLS = (
     "cubeprogrammer",
 )
 DRIVE_FORMATS = ("bin", "hex", "uf2")
+PLATFORMIO_FRAMEWORKS = ("arduino", "zephyr")
 
 
 def load_board_file(file: Path) -> Board:
     """Read and check a board file and its chip; raises TinyDeployError that names the file and the key."""
     root = read_toml(file)
-    name = root.identifier("name")
+    name = root.name("name")
     chip = load_chip(_chip_path(root))
     board = Board(
         name=name,
@@ -54,6 +57,8 @@ def load_board_file(file: Path) -> Board:
         signals=tuple(_signal(table, chip) for table in root.tables("signal")),
         probes=tuple(_probe(table) for table in root.tables("probe", single=True)),
         emulators=tuple(_emulator(table) for table in root.tables("emulator")),
+        frameworks=_frameworks(root.table("framework")) if root.has("framework") else Frameworks(),
+        platformio=_platformio(root.table("platformio"), chip) if root.has("platformio") else None,
     )
     root.finish()
     return board
@@ -135,6 +140,36 @@ def _emulator(table: Table) -> EmulatorChoice:
         choice = EmulatorChoice(kind)
     table.finish()
     return choice
+
+
+def _frameworks(table: Table) -> Frameworks:
+    arduino = table.identifiers("arduino")
+    if len(arduino) not in (0, 3):
+        got = list(arduino)
+        raise table.error("arduino", f"got {got}, a package, an architecture and a board are allowed")
+    zephyr = table.title("zephyr") if table.has("zephyr") else ""
+    esp_idf = table.identifier("esp_idf") if table.has("esp_idf") else ""
+    table.finish()
+    return Frameworks(arduino, zephyr, esp_idf)
+
+
+def _platformio(table: Table, chip: Chip) -> PlatformioBoard:
+    frameworks = table.identifiers("frameworks")
+    unknown = [name for name in frameworks if name not in PLATFORMIO_FRAMEWORKS]
+    if unknown:
+        raise table.error("frameworks", f"got {unknown[0]!r}, allowed: {', '.join(PLATFORMIO_FRAMEWORKS)}")
+    bare = table.boolean("bare", False)
+    if bare and not chip.is_buildable:
+        raise table.error("bare", f"got true, but the chip {chip.name} has no firmware of ours")
+    board = PlatformioBoard(
+        platform=table.identifier("platform"),
+        board=table.identifier("board"),
+        frameworks=frameworks,
+        bare=bare,
+        gcc=table.title("gcc") if table.has("gcc") else "",
+    )
+    table.finish()
+    return board
 
 
 def _property(table: Table) -> QemuProperty:

@@ -51,3 +51,13 @@ def load_board(name_or_path: str | Path) -> Board:
         f"board {text!r} is not supported. Supported: {', '.join(board.name for board in boards)}",
         fix=f"{hint}A board of your own is a file: --board ./mine.toml",
     )
+
+
+def need_firmware(board: Board) -> None:
+    """Raise TinyDeployError for a board of the tier ``library``: it names the command that serves it."""
+    if not board.chip.is_buildable:
+        raise TinyDeployError(
+            "has no firmware of ours: its own tools build it",
+            where=f"board {board.name}",
+            fix=f"tinydeploy export MODEL --board {board.name} --format FORMAT",
+        )

@@ -17,6 +17,8 @@ from tinydeploy.boards.model import (
     Layout,
     Region,
     RegisterStep,
+    Slot,
+    Slots,
 )
 from tinydeploy.boards.toml import Table, read_toml
 
@@ -70,6 +72,7 @@ def load_chip(file: Path) -> Chip:
         if root.has("interrupt_controller")
         else None,
         reset=_steps(root, "reset", bases),
+        slots=_slots(root.table("slots")) if root.has("slots") else None,
     )
     root.finish()
     _check(root, chip)
@@ -88,6 +91,7 @@ def _regions(root: Table) -> tuple[Region, ...]:
                 kind=Kind(table.choice("kind", tuple(kind.value for kind in Kind))),
                 cost=table.integer("cost", 0),
                 alias=table.integer("alias") if table.has("alias") else None,
+                view_of=table.identifier("view_of") if table.has("view_of") else None,
             )
         )
         table.finish()
@@ -108,6 +112,42 @@ def _layout(table: Table) -> Layout:
         raise table.error("stack_bytes", f"got {layout.stack_bytes}, multiples of 32 are allowed")
     table.finish()
     return layout
+
+
+def _slots(table: Table) -> Slots:
+    places = []
+    for place in table.tables("place"):
+        places.append(Slot(place.integer("origin"), place.integer("unit", high=4095)))
+        place.finish()
+    if len(places) != 2:
+        raise table.error("place", f"got {len(places)}, two places are allowed")
+    slots = Slots(
+        block=table.identifier("block"),
+        size=table.integer("size", low=1),
+        erase_bytes=table.integer("erase_bytes", low=1),
+        program_bytes=table.integer("program_bytes", low=1, high=32),
+        places=(places[0], places[1]),
+    )
+    if slots.size % slots.erase_bytes:
+        raise table.error("size", f"got {slots.size:#x}, multiples of erase_bytes are allowed")
+    if slots.program_bytes & (slots.program_bytes - 1):
+        raise table.error("program_bytes", f"got {slots.program_bytes}, powers of two are allowed")
+    table.finish()
+    return slots
+
+
+def _check_slots(root: Table, chip: Chip, slots: Slots) -> None:
+    """Both at the end of the code region, so that code can be kept in front of them."""
+    assert chip.layout is not None
+    code = chip.region(chip.layout.code)
+    first, second = sorted(place.origin for place in slots.places)
+    if first + slots.size > second or first <= code.origin or second + slots.size > code.end:
+        raise root.error(
+            "slots.place",
+            f"{first:#x} and {second:#x} of {slots.size:#x} bytes are not two pieces "
+            f"at the end of {code.name}",
+        )
+    _known_block(root, "slots.block", slots.block, chip)
 
 
 def _block_bases(root: Table) -> dict[str, int]:
@@ -147,7 +187,11 @@ def _steps(table: Table, key: str, bases: dict[str, int]) -> tuple[RegisterStep,
 
 def _step(table: Table, bases: dict[str, int]) -> RegisterStep:
     block = table.choice("block", tuple(bases))
-    mask = table.integer("mask", 0xFFFFFFFF)
+    size_bytes = table.integer("bytes", 4, low=1, high=4)
+    if size_bytes == 3:
+        raise table.error("bytes", "got 3, allowed: 1, 2, 4")
+    widest = (1 << 8 * size_bytes) - 1
+    mask = table.integer("mask", widest, high=widest)
     action = Action(table.choice("do", tuple(action.value for action in Action), Action.WRITE.value))
     step = RegisterStep(
         action=action,
@@ -156,7 +200,10 @@ def _step(table: Table, bases: dict[str, int]) -> RegisterStep:
         value=table.integer("value"),
         tries=table.integer("tries", WAIT_TRIES, low=1) if action is Action.WAIT else 0,
         comment=table.title("what"),
+        size_bytes=size_bytes,
     )
+    if step.address % size_bytes:
+        raise table.error("offset", f"{step.address:#x} is no multiple of the register's {size_bytes} bytes")
     if step.value & ~mask:
         raise table.error("value", f"{step.value:#x} has bits outside the mask {mask:#x}")
     table.finish()
@@ -181,6 +228,7 @@ def _check(root: Table, chip: Chip) -> None:
     ):
         _unique(root, key, names)
     _no_overlap(root, chip.regions)
+    _views(root, chip)
     for key, name, kind in (
         ("code", chip.layout.code, Kind.FLASH),
         ("constants", chip.layout.constants, Kind.FLASH),
@@ -192,6 +240,8 @@ def _check(root: Table, chip: Chip) -> None:
                 f"layout.{key}", f"got {name!r}, {kind.value} regions are allowed: {', '.join(allowed)}"
             )
     _known_block(root, "counter.block", chip.counter.block, chip)
+    if chip.slots is not None:
+        _check_slots(root, chip, chip.slots)
     if chip.interrupt_controller is not None:
         _known_block(root, "interrupt_controller", chip.interrupt_controller, chip)
     for block in chip.blocks:
@@ -214,6 +264,23 @@ def _no_overlap(root: Table, regions: tuple[Region, ...]) -> None:
             raise root.error(
                 "region",
                 f"{low.name} (ends at {low.end:#x}) and {high.name} (starts at {high.origin:#x}) overlap",
+            )
+
+
+def _views(root: Table, chip: Chip) -> None:
+    """A view shows the whole of the code region: the linker puts constants behind the code."""
+    assert chip.layout is not None
+    code = next((region for region in chip.regions if region.name == chip.layout.code), None)
+    for region in chip.regions:
+        if region.view_of is not None and (
+            code is None
+            or (region.view_of, region.kind, region.size) != (code.name, code.kind, code.size)
+            or region.name == code.name
+        ):
+            raise root.error(
+                "region",
+                f"{region.name} is a view of {region.view_of}; views of the code region, "
+                f"{chip.layout.code}, of its kind and size, are allowed",
             )
 
 

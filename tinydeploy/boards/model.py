@@ -36,7 +36,8 @@ class Action(Enum):
 class Region:
     """A piece of the address space. ``cost`` orders RAM: the cheapest that is large enough holds the arena.
 
-    ``alias`` is a second address of the same bytes, which an emulator maps too.
+    ``alias`` is a second address of the same bytes, which an emulator maps too. ``view_of`` names the region
+    whose bytes these are, seen through another bus: code runs in the one, constants are read in the other.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Region:
     kind: Kind
     cost: int = 0
     alias: int | None = None
+    view_of: str | None = None
 
     @property
     def end(self) -> int:
@@ -69,7 +71,10 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class RegisterStep:
-    """``value`` under ``mask`` at ``address``; a wait gives up after ``tries`` reads."""
+    """``value`` under ``mask`` at ``address``; a wait gives up after ``tries`` reads.
+
+    ``size_bytes`` is how wide the register is accessed: 1, 2 or 4.
+    """
 
     action: Action
     address: int
@@ -77,6 +82,7 @@ class RegisterStep:
     value: int
     tries: int = 0
     comment: str = ""
+    size_bytes: int = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +128,29 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
+class Slot:
+    """One of the two places; ``unit`` is the flash interface's number of its first erase unit."""
+
+    origin: int
+    unit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """Where a model's constants can be exchanged: two places of ``size`` bytes at the end of the code region.
+
+    ``block`` is the flash interface whose driver writes them, ``erase_bytes`` in an erasure and
+    ``program_bytes`` in an access.
+    """
+
+    block: str
+    size: int
+    erase_bytes: int
+    program_bytes: int
+    places: tuple[Slot, Slot]
+
+
+@dataclass(frozen=True, slots=True)
 class Chip:
     """A microcontroller. ``cpu`` is a key of the compilers' CPU table, ``interrupts`` the vectors it has.
 
@@ -145,6 +174,7 @@ class Chip:
     counter: Counter | None = None
     interrupt_controller: str | None = None
     reset: tuple[RegisterStep, ...] = ()
+    slots: Slots | None = None
 
     @property
     def is_host(self) -> bool:
@@ -161,7 +191,9 @@ class Chip:
 
     @property
     def flash_bytes(self) -> int:
-        return sum(region.size for region in self.regions if region.kind is Kind.FLASH)
+        return sum(
+            region.size for region in self.regions if region.kind is Kind.FLASH and region.view_of is None
+        )
 
     def region(self, name: str) -> Region:
         return next(region for region in self.regions if region.name == name)
@@ -232,6 +264,34 @@ class EmulatorChoice:
 
 
 @dataclass(frozen=True, slots=True)
+class Frameworks:
+    """What other build systems call a board; empty where they do not know it.
+
+    ``arduino`` is package, architecture and board, the parts of a fully qualified board name; ``zephyr`` the
+    board that west builds for; ``esp_idf`` the target.
+    """
+
+    arduino: tuple[str, ...] = ()
+    zephyr: str = ""
+    esp_idf: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformioBoard:
+    """What PlatformIO calls a board, and its platform.
+
+    ``frameworks`` are those of its manifest that we export to; ``bare``: its platform builds without one too.
+    ``gcc`` is the version of its compiler's package that then replaces a default too old for us; empty: none.
+    """
+
+    platform: str
+    board: str
+    frameworks: tuple[str, ...] = ()
+    bare: bool = False
+    gcc: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Board:
     """A board: a chip with a clock, a serial line, pins and the ways to reach it.
 
@@ -250,6 +310,8 @@ class Board:
     signals: tuple[Signal, ...] = ()
     probes: tuple[Probe, ...] = ()
     emulators: tuple[EmulatorChoice, ...] = ()
+    frameworks: Frameworks = Frameworks()
+    platformio: PlatformioBoard | None = None
 
     @property
     def ports(self) -> tuple[str, ...]:

@@ -10,7 +10,8 @@ from pathlib import Path
 from tinydeploy.errors import TinyDeployError
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
-_TITLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ,._/()+-]*\Z")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[0-9]+)*\Z")
+_TITLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ,:._/()+-]*\Z")
 
 
 class Table:
@@ -39,8 +40,12 @@ class Table:
         """A word of letters, digits, ``_`` and ``-``: all that templates render."""
         return self._text(key, _IDENTIFIER, "a word of letters, digits, _ and -", default)
 
+    def name(self, key: str) -> str:
+        """A word as ``identifier`` takes it, or one with a version at its end, such as ``4.1``."""
+        return self._text(key, _NAME, "a word of letters, digits, _ and -, with .DIGITS at its end", None)
+
     def title(self, key: str) -> str:
-        return self._text(key, _TITLE, "letters, digits, blanks and ._/()+-", None)
+        return self._text(key, _TITLE, "letters, digits, blanks and ,:._/()+-", None)
 
     def integer(self, key: str, default: int | None = None, *, low: int = 0, high: int = 0xFFFFFFFF) -> int:
         value = self._get(key, default)

@@ -20,6 +20,7 @@ from tinydeploy.cli import (
     profile_command,
     quantize_command,
     run_command,
+    update_command,
     verify_command,
 )
 from tinydeploy.errors import TinyDeployError
@@ -57,8 +58,9 @@ app.command("run")(run_command.run)
 app.command("verify")(verify_command.verify)
 app.command("build")(build_command.build)
 app.command("flash")(flash_command.flash)
+app.command("update")(update_command.update)
 app.command("profile")(profile_command.profile)
-app.command("boards")(boards_command.boards)
+app.add_typer(boards_command.app, name="boards")
 app.command("doctor")(doctor.doctor)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tinydeploy import build as line
-from tinydeploy.boards import load_board
+from tinydeploy.boards import load_board, need_firmware
 from tinydeploy.cli import console
 from tinydeploy.cli.options import (
     BoardName,
@@ -17,6 +17,7 @@ from tinydeploy.cli.options import (
     Model,
     Name,
     RpcLevel,
+    Slots,
     reads_model,
     target_for,
     toolchain_for,
@@ -38,6 +39,7 @@ def build(
     trace: Annotated[
         bool, typer.Option("--trace", help="Let the image report every row, for verify --firmware.")
     ] = False,
+    slots: Slots = False,
     toolchain: Compiler = None,
     as_json: Json = False,
 ) -> None:
@@ -46,7 +48,8 @@ def build(
     Example: tinydeploy build kws.tflite --board nucleo-f746 -o build/kws
     """
     found = load_board(board)
-    compiled = line.compile_graph(load(model, options), target_for(board, None), name=name)
+    need_firmware(found)
+    compiled = line.compile_graph(load(model, options), target_for(board, None), name=name, slots=slots)
     made = build_model(compiled, found, toolchain_for(board, toolchain), output, rpc_level=rpc, trace=trace)
     console.result(made.figures(), as_json=as_json, text=console.printable(_text(made)))
 

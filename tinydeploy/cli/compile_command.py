@@ -10,7 +10,7 @@ import typer
 from tinydeploy import build
 from tinydeploy.build import STAGES, Compiled
 from tinydeploy.cli import console
-from tinydeploy.cli.options import Core, Json, Model, Name, OptionalBoard, reads_model, target_for
+from tinydeploy.cli.options import Core, Json, Model, Name, OptionalBoard, Slots, reads_model, target_for
 from tinydeploy.errors import TinyDeployError
 from tinydeploy.frontends import ImportOptions, load
 
@@ -29,6 +29,7 @@ def compile_(
     dump_after: Annotated[
         str | None, typer.Option(metavar="STAGE", help=f"Print a stage: {', '.join(STAGES)}.")
     ] = None,
+    slots: Slots = False,
     as_json: Json = False,
 ) -> None:
     """Generate self-contained C: a header, sources, weights and a CMakeLists.txt.
@@ -43,7 +44,7 @@ def compile_(
             console.dump(text, as_json=as_json)
 
     target = target_for(board, core)
-    compiled = build.compile_graph(load(model, options), target, name=name, observe=observe)
+    compiled = build.compile_graph(load(model, options), target, name=name, observe=observe, slots=slots)
     if ram is not None:
         build.check_ram(compiled, ram, "--ram allows {:,}")
     build.write_files(compiled.library.files, output)

@@ -11,6 +11,7 @@ from importlib import metadata
 from tinydeploy import __version__
 from tinydeploy.cli import console
 from tinydeploy.cli.options import Json
+from tinydeploy.emulate.rp2040 import find_rp2040js, install_rp2040js, rp2040js_version
 from tinydeploy.flash import serial_probes
 from tinydeploy.toolchain import CPUS, HOST, CpuSpec, available, select
 
@@ -31,7 +32,7 @@ def doctor(as_json: Json = False) -> None:
 
     Example: tinydeploy doctor
     """
-    checks = [*_compilers(), *_packages(), *_programs()]
+    checks = [*_compilers(), *_packages(), _rp2040js(), *_programs()]
     plugged = serial_probes()
     figures: dict[str, object] = {
         "version": __version__,
@@ -89,6 +90,13 @@ def _packages() -> list[Check]:
         found = importlib.util.find_spec(name) is not None
         checks.append(Check(name, found, metadata.version(name) if found else "", needed_for, fix))
     return checks
+
+
+def _rp2040js() -> Check:
+    """It runs in Node.js, so that both must be there."""
+    found = find_rp2040js()
+    version = rp2040js_version(found) if found else ""
+    return Check("rp2040js", found is not None, version, "emulated RP2040 boards", install_rp2040js())
 
 
 def _programs() -> list[Check]:

@@ -11,7 +11,7 @@ import typer
 
 from tinydeploy import build as line
 from tinydeploy import demo
-from tinydeploy.boards import Board, Tier, load_board
+from tinydeploy.boards import Board, Tier, load_board, need_firmware
 from tinydeploy.cli import console
 from tinydeploy.cli.options import (
     BoardName,
@@ -19,6 +19,7 @@ from tinydeploy.cli.options import (
     Emulate,
     Json,
     RpcLevel,
+    Slots,
     reads_model,
     target_for,
     toolchain_for,
@@ -62,6 +63,7 @@ def flash(
         int, typer.Option("--tcp-port", min=0, max=65535, help="Port of the emulated serial line; 0: any.")
     ] = 0,
     rpc: RpcLevel = "io",
+    slots: Slots = False,
     toolchain: Compiler = None,
     as_json: Json = False,
 ) -> None:
@@ -71,10 +73,11 @@ def flash(
     Ctrl-C. Example: tinydeploy flash kws.tflite --board nucleo-f746 --emulate
     """
     found = load_board(board)
+    need_firmware(found)
     if found.is_host:
         raise TinyDeployError("the host has no flash", fix="Name a board; `tinydeploy boards` lists them")
     with tempfile.TemporaryDirectory(prefix="tinydeploy-") as folder:
-        elf, origin = _image(what, options, found, Path(folder), rpc=rpc, toolchain=toolchain)
+        elf, origin = _image(what, options, found, Path(folder), rpc=rpc, slots=slots, toolchain=toolchain)
         figures: dict[str, object] = {
             "board": found.name,
             "image": origin,
@@ -112,7 +115,14 @@ def _serve(board: Board, elf: Path, port: int, figures: dict[str, object], *, as
 
 
 def _image(
-    what: Path | None, options: ImportOptions, board: Board, folder: Path, *, rpc: str, toolchain: str | None
+    what: Path | None,
+    options: ImportOptions,
+    board: Board,
+    folder: Path,
+    *,
+    rpc: str,
+    slots: bool,
+    toolchain: str | None,
 ) -> tuple[Path, str]:
     """The ELF to flash and its name for the user."""
     if what is None:
@@ -124,7 +134,7 @@ def _image(
         return what, str(what)
     else:
         model, origin = what, str(what)
-    compiled = line.compile_graph(load(model, options), target_for(str(board.path), None))
+    compiled = line.compile_graph(load(model, options), target_for(str(board.path), None), slots=slots)
     compiler = toolchain_for(str(board.path), toolchain)
     return build_model(compiled, board, compiler, folder, rpc_level=rpc, trace=True).firmware.elf, origin
 

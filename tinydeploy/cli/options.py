@@ -46,6 +46,9 @@ FirmwareFile = Annotated[
     Path | None, typer.Option("--firmware", metavar="ELF", help="Use this image instead of building one.")
 ]
 RpcLevel = Annotated[str, typer.Option("--rpc", metavar="none|io|debug", help="What the serial line may do.")]
+Slots = Annotated[
+    bool, typer.Option("--slots", help="Keep the constants exchangeable; see docs/slots.md and `update`.")
+]
 Real = Annotated[bool, typer.Option("--float", help="Quantize real-valued inputs.")]
 
 _IMPORT_OPTIONS: Mapping[str, Any] = {

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tinydeploy.boards import Board
+from tinydeploy.boards import Board, need_firmware
 from tinydeploy.build import Compiled
 from tinydeploy.device import Source, build_model, connect
 from tinydeploy.errors import TinyDeployError
@@ -40,7 +40,11 @@ def image_of(
 
 
 def refuse_board_options(board: Board, *, emulate: bool, port: str | None, firmware: Path | None) -> None:
-    """Raise TinyDeployError where options of real boards are given for the host."""
+    """Raise TinyDeployError where options of real boards are given for the host, and for a board without
+    firmware of ours, unless it is reached over its port.
+    """
+    if port is None:
+        need_firmware(board)
     if board.is_host and (emulate or port is not None or firmware is not None):
         raise TinyDeployError(
             "the board host takes no --emulate, --port or --firmware", fix="Name a board with --board"

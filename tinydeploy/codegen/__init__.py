@@ -1,5 +1,6 @@
 """Program and plan to text: self-contained C that reads like careful handwriting."""
 
+from tinydeploy.codegen.layout import Layout, Part, Slots
 from tinydeploy.codegen.library import Files, Library, generate
 from tinydeploy.codegen.model import hash_of, macs_of, rounding_of
 from tinydeploy.codegen.names import checked_prefix, prefix_of
@@ -7,7 +8,10 @@ from tinydeploy.codegen.shadow import dead_ranges, shadow_source
 
 __all__ = [
     "Files",
+    "Layout",
     "Library",
+    "Part",
+    "Slots",
     "checked_prefix",
     "dead_ranges",
     "generate",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from tinydeploy.codegen.literals import c_call
+from tinydeploy.codegen.layout import Slots, layout_of
 from tinydeploy.codegen.model import Model, build_model
-from tinydeploy.codegen.render import render
+from tinydeploy.codegen.render import TOOLS, render
 from tinydeploy.memplan import Plan
 from tinydeploy.resources import runtime_dir
 from tinydeploy.schedule import Program
@@ -32,6 +32,7 @@ class Library:
     rounding: str
     hash: str
     data_symbols: frozenset[str]
+    block: Slots | None = None
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -39,9 +40,18 @@ class Library:
         return tuple(name for name in self.files if name.endswith(".c"))
 
 
-def generate(program: Program, plan: Plan, prefix: str) -> Library:
-    """Generate the library of a verified program under the C prefix ``prefix``. Deterministic."""
-    model = build_model(program, plan, prefix)
+def generate(program: Program, plan: Plan, prefix: str, *, slots: bool = False) -> Library:
+    """Generate the library of a verified program under the C prefix ``prefix``. Deterministic.
+
+    With ``slots`` the constants lie in one block, which can be exchanged for that of another training; raises
+    TinyDeployError for a model without constants.
+    """
+    model = build_model(program, plan, prefix, slots=slots)
+    block: Slots | None = None
+    if model.block is not None:
+        layout = layout_of(program, plan)
+        block = Slots(layout, model.block.payload)
+        model = replace(model, block=layout.shown(model.block))
     names = {
         f"{prefix}.h": "model.h.j2",
         f"{prefix}.c": "model.c.j2",
@@ -51,9 +61,9 @@ def generate(program: Program, plan: Plan, prefix: str) -> Library:
     }
     if model.checks:
         names[f"{prefix}_selftest.c"] = "selftest.c.j2"
-    tools = {"c_call": _call, "prefixed": _prefixed}
-    files = {name: render(template, model=model, **tools) for name, template in names.items()}
-    files |= _headers(["tinydeploy.h", *map(str, model.headers)])
+    files = {name: render(template, model=model, **TOOLS) for name, template in names.items()}
+    needed = ["td_slot_model.h"] if slots else []
+    files |= _headers(["tinydeploy.h", *map(str, model.headers), *needed])
     return Library(
         prefix=prefix,
         files=files,
@@ -63,7 +73,8 @@ def generate(program: Program, plan: Plan, prefix: str) -> Library:
         macs=model.macs,
         rounding=str(model.rounding).strip('"'),
         hash=_hash_text(model),
-        data_symbols=frozenset(str(data.symbol) for data in model.data),
+        data_symbols=frozenset(str(data.symbol) for data in model.data) | {f"{prefix}_constants"},
+        block=block,
     )
 
 
@@ -76,14 +87,6 @@ def _headers(wanted: list[str]) -> Files:
             found[name] = (runtime_dir() / "include" / name).read_text()
             wanted += re.findall(r'^#include "(.+)"$', found[name], re.MULTILINE)
     return dict(sorted(found.items()))
-
-
-def _call(head: object, arguments: list[object], indent: str, tail: str = ");") -> object:
-    return c_call(str(head), map(str, arguments), indent, tail)
-
-
-def _prefixed(prefix: object, items: list[object]) -> list[str]:
-    return [f"{prefix}{item}" for item in items]
 
 
 def _hash_text(model: Model) -> str:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from tinydeploy import __version__
 from tinydeploy.codegen import selftest
-from tinydeploy.codegen.constants import Constants, padding_rows
+from tinydeploy.codegen.constants import Constants, Pad, pad_of, padding_rows
 from tinydeploy.codegen.literals import CComment, CFloat, CIdent, CString, Raw, c_call
 from tinydeploy.codegen.render import render
 from tinydeploy.codegen.selftest import Check
+from tinydeploy.codegen.slots import Block, BlockView, exchangeable
 from tinydeploy.codegen.views import (
     C_TYPES,
     QUANTIZED,
@@ -65,6 +66,7 @@ class Model:
     steps: tuple[StepView, ...]
     checks: tuple[Check, ...]
     seed: Raw
+    block: BlockView | None = None
 
 
 def hash_of(graph: Graph) -> int:
@@ -84,24 +86,27 @@ def macs_of(graph: Graph, index: int) -> int:
     return OPS[graph.nodes[index].op].macs(site_of(graph, index))
 
 
-def build_model(program: Program, plan: Plan, prefix: str) -> Model:
-    """The view of a verified program and its verified plan under a C prefix."""
-    return _Builder(program, plan, prefix).build()
+def build_model(program: Program, plan: Plan, prefix: str, *, slots: bool = False) -> Model:
+    """The view of a verified program and its verified plan under a C prefix.
+
+    With ``slots`` everything that a training chooses lies in one block that can be exchanged.
+    """
+    return _Builder(program, plan, prefix, Block(prefix) if slots else Constants(prefix)).build()
 
 
 class _Builder:
-    def __init__(self, program: Program, plan: Plan, prefix: str) -> None:
+    def __init__(self, program: Program, plan: Plan, prefix: str, constants: Constants) -> None:
         self._program = program
         self._graph = program.graph
         self._prefix = prefix
         self._plan = plan
         self._placements = {placement.buffer.key: placement for placement in plan.placements}
-        self._constants = Constants(prefix)
+        self._constants = constants
         self._schedules = {schedule.name: schedule for schedule in SCHEDULES}
         self._functions: dict[Instance, Function] = {}
         self._padding = {
-            zero_point: self._constants.padding(zero_point, row_bytes)
-            for zero_point, row_bytes in padding_rows(program).items()
+            owner: self._constants.padding(owner.pad_value, row_bytes, owner)
+            for owner, row_bytes in padding_rows(program, apart=isinstance(constants, Block)).items()
         }
 
     def build(self) -> Model:
@@ -144,11 +149,12 @@ class _Builder:
             steps=tuple(steps),
             checks=self._checks(),
             seed=Raw(f"0x{selftest.SEED:08x}u"),
+            block=self._constants.view() if isinstance(self._constants, Block) else None,
         )
 
     def _checks(self) -> tuple[Check, ...]:
         """The golden CRCs of a model that can test itself; none otherwise."""
-        if not selftest.supports(self._graph):
+        if isinstance(self._constants, Block) or not selftest.supports(self._graph):
             return ()
         return tuple(
             Check(
@@ -180,7 +186,7 @@ class _Builder:
                     source=None if source is None else Raw(self._address(source, "uint8_t", const=True)),
                     bytes=type_.bytes,
                     initial=None if even else self._constants.initial(type_, initial),
-                    fill=int.from_bytes(data[:1], "little", signed=True),
+                    fill=self._constants.fill(int.from_bytes(data[:1], "little", signed=True)) if even else 0,
                 )
             )
         return tuple(commits)
@@ -195,11 +201,11 @@ class _Builder:
     def _call(
         self, index: int, step: Step, position: int, call: Call, instance: int, made: dict[int, int]
     ) -> CallView:
-        kernel = call.kernel
+        kernel = self._kernel(call)
         sources: list[Source] = []
         pointers = 0
         for value, access in zip(call.inputs, kernel.accesses, strict=True):
-            source = self._source(step, kernel, value, access, pointers, made)
+            source = self._source(step, call, value, access, pointers, made)
             sources.append(source)
             pointers += source.pointers
         ring = step.ring_of(call.output)
@@ -208,7 +214,7 @@ class _Builder:
             instance=instance,
             comments=self._comments(index, step, call),
             function=self._function(kernel).symbol,
-            arguments=self._arguments(index, kernel),
+            arguments=self._arguments(index, call, kernel),
             takes_row=kernel.takes_row,
             sources=tuple(sources),
             pointers=pointers,
@@ -227,9 +233,9 @@ class _Builder:
         return Further(number, address, self._graph.type(value).bytes)
 
     def _source(
-        self, step: Step, kernel: Kernel, value: int, access: Access, pointer: int, made: dict[int, int]
+        self, step: Step, call: Call, value: int, access: Access, pointer: int, made: dict[int, int]
     ) -> Source:
-        ring = step.ring_of(value)
+        kernel, ring = call.kernel, step.ring_of(value)
         pads = access.pads(kernel.bands, kernel.band)
         return Source(
             base=Raw(self._address(value, "int8_t", const=True)),
@@ -239,15 +245,27 @@ class _Builder:
             before=access.before,
             pointers=1 if kernel.flat else access.pointers(kernel.band),
             first_pointer=pointer,
-            padding=self._padding[kernel.pad_value] if pads else None,
+            padding=self._padding[self._pad_owner(call, value)] if pads else None,
             ring=ring.rows if ring else 0,
             end_offset=access.end(0, kernel.band),
             waits_for=made.get(value),
         )
 
-    def _arguments(self, index: int, kernel: Kernel) -> tuple[str, ...]:
-        arguments = [str(self._constants.packed(constant)) for constant in kernel.constants]
-        arguments += [str(scalar.value) for scalar in kernel.scalars]
+    def _kernel(self, call: Call) -> Kernel:
+        """The kernel of a call; without constants in its code where they are exchanged."""
+        return exchangeable(call.kernel) if isinstance(self._constants, Block) else call.kernel
+
+    def _pad_owner(self, call: Call, value: int) -> Pad:
+        return pad_of(self._program, call, value, apart=isinstance(self._constants, Block))
+
+    def _arguments(self, index: int, call: Call, kernel: Kernel) -> tuple[str, ...]:
+        node = self._graph.nodes[call.node]
+        known = tuple(
+            value for value in node.inputs if value is not None and self._graph.values[value].is_constant
+        )
+        owner = (call.kernel.instance, known) if known else (call.kernel.instance, call.node)
+        arguments = [str(self._constants.packed(constant, owner)) for constant in kernel.constants]
+        arguments += [self._constants.scalar(scalar.value) for scalar in kernel.scalars]
         if kernel.scratch_bytes:
             offset = self._placements[scratch_key(self._program, index)].offset
             arguments.append(f"m->state.arena + {offset}")
@@ -332,8 +350,8 @@ class _Builder:
             bytes=type_.bytes,
             rank=len(type_.shape),
             shape=Raw("{" + ", ".join(map(str, type_.shape)) + "}"),
-            scale=CFloat(quant.scale if converts and quant else 0.0),
-            zero_point=quant.zero_point if converts and quant else 0,
+            scale=self._constants.scale(quant.scale) if converts and quant else CFloat(0.0),
+            zero_point=self._constants.zero_point(quant.zero_point) if converts and quant else 0,
             low=low,
             high=high,
             converts=converts,

@@ -7,7 +7,7 @@ from functools import cache
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, TemplateError, meta
 
-from tinydeploy.codegen.literals import CFloat, Raw, finalize
+from tinydeploy.codegen.literals import CFloat, Raw, c_call, finalize
 from tinydeploy.errors import TinyDeployError
 
 
@@ -55,3 +55,15 @@ def render(template: str, **values: object) -> str:
     """Text of a template, trailing spaces removed; raises TypeError where it prints a foreign type."""
     text = _environment().get_template(template).render(values)
     return "\n".join(line.rstrip() for line in text.split("\n"))
+
+
+def _call(head: object, arguments: list[object], indent: str, tail: str = ");") -> object:
+    return c_call(str(head), map(str, arguments), indent, tail)
+
+
+def _prefixed(prefix: object, items: list[object]) -> list[str]:
+    return [f"{prefix}{item}" for item in items]
+
+
+TOOLS: Mapping[str, object] = {"c_call": _call, "prefixed": _prefixed}
+"""Functions that the templates of a library call."""

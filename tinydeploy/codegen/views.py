@@ -52,8 +52,8 @@ class Port:
     bytes: int
     rank: int
     shape: Raw
-    scale: CFloat
-    zero_point: int
+    scale: CFloat | Raw
+    zero_point: int | Raw
     low: int
     high: int
     converts: bool
@@ -86,7 +86,7 @@ class Source:
     before: int
     pointers: int
     first_pointer: int
-    padding: CIdent | None
+    padding: CIdent | Raw | None
     ring: int
     end_offset: int
     waits_for: int | None
@@ -112,8 +112,8 @@ class Commit:
     to: Raw
     source: Raw | None
     bytes: int
-    initial: CIdent | None
-    fill: int
+    initial: CIdent | Raw | None
+    fill: int | Raw
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,12 @@ from elftools.elf.sections import SymbolTableSection
 from tinydeploy.boards import Board, Kind
 from tinydeploy.build import Compiled, check_ram, write_files
 from tinydeploy.codegen import Library
+from tinydeploy.errors import BudgetError
 from tinydeploy.firmware import Firmware, StackBound, build_firmware, check_stack, stack_bound
 from tinydeploy.toolchain import Toolchain, cpu_spec
+
+SLOT_HEAD_BYTES = 256
+"""What precedes the constants in a slot: TD_SLOT_HEAD_BYTES of td_slot.h."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +68,16 @@ def build_model(
 ) -> Build:
     """Build the firmware of a model into ``folder``; its generated C goes to ``folder/model``.
 
-    With ``trace`` the image reports every row on demand; without, it is what a product runs. Raises
+    With ``trace`` the image reports every row on demand; without, it is what a product runs. A model that was
+    compiled with slots can be exchanged later; ``NAME.slots.json`` then says for which others. Raises
     BudgetError where the board is too small, or its stack, and ToolError where a tool fails.
     """
     library = compiled.library
     largest = max((region.size for region in board.chip.regions if region.kind is Kind.RAM), default=0)
     check_ram(compiled, largest, f"{board.name} has {{:,}} in one piece")
+    if library.block is not None:
+        _check_slot(board, len(library.block.payload))
+        write_files({f"{library.prefix}.slots.json": library.block.layout.to_json()}, folder)
     sources = folder / "model"
     write_files({**library.files, **library.descriptor}, sources)
     firmware = build_firmware(
@@ -83,12 +91,23 @@ def build_model(
         {"TD_TRACE": int(trace)},
         name=library.prefix,
         optimize=optimize,
+        slots=library.block is not None,
     )
     floats = "fpu" in cpu_spec(board.chip.cpu).features
     stack = stack_bound(firmware.elf, firmware.stack_usage, library.prefix, floats=floats)
     if stack is not None:
         check_stack(stack, firmware.sizes.stack_bytes, f"board {board.name}")
     return Build(board, compiled, firmware, stack)
+
+
+def _check_slot(board: Board, needed_bytes: int) -> None:
+    slots = board.chip.slots
+    if slots is not None and needed_bytes > slots.size - SLOT_HEAD_BYTES:
+        raise BudgetError(
+            f"the model's constants need {needed_bytes:,} bytes, a slot has {slots.size - SLOT_HEAD_BYTES:,}",
+            where=f"board {board.name}",
+            fix="Choose a smaller model, or leave out --slots",
+        )
 
 
 def code_bytes(elf: Path, library: Library) -> int:

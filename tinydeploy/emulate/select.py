@@ -9,10 +9,12 @@ from pathlib import Path
 from tinydeploy.boards import Board, EmulatorChoice
 from tinydeploy.emulate.base import Emulator
 from tinydeploy.emulate.qemu import QemuEmulator, find_qemu, install_qemu
+from tinydeploy.emulate.rp2040 import Rp2040Emulator, find_rp2040js, install_rp2040js
 from tinydeploy.errors import ToolError
 
 _INSTALL: dict[str, Callable[[Board], str]] = {
     "qemu": install_qemu,
+    "rp2040js": install_rp2040js,
     "unicorn": lambda _board: 'pip install "tinydeploy[emulator]"',
 }
 
@@ -53,12 +55,16 @@ def start_emulator(board: Board, elf: Path, kind: str | None = None) -> Emulator
 def _is_installed(choice: EmulatorChoice, board: Board) -> bool:
     if choice.kind == "qemu":
         return find_qemu(board) is not None
+    if choice.kind == "rp2040js":
+        return find_rp2040js() is not None
     return choice.kind == "unicorn" and importlib.util.find_spec("unicorn") is not None
 
 
 def _make(choice: EmulatorChoice, board: Board) -> Emulator:
     if choice.kind == "qemu":
         return QemuEmulator(board, choice.machine, choice.properties)
+    if choice.kind == "rp2040js":
+        return Rp2040Emulator(board)
     from tinydeploy.emulate.chip import UnicornEmulator  # unicorn is an optional dependency
 
     return UnicornEmulator(board)

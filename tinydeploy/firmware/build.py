@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tinydeploy.boards import Board, Chip, Kind, Region
+from tinydeploy.boards import Board, Chip, Kind, Region, need_firmware
 from tinydeploy.errors import BudgetError, TinyDeployError, ToolError
 from tinydeploy.firmware.image import Image, Sizes, read_image, writable_bytes, write_bin, write_hex
 from tinydeploy.firmware.render import render_board
+from tinydeploy.firmware.structure import check_structure, read_structure
 from tinydeploy.resources import runtime_dir
 from tinydeploy.toolchain import Toolchain, cpu_spec
 
@@ -50,38 +51,39 @@ def build_firmware(
     app: Path | None = None,
     name: str = "firmware",
     optimize: str = "-O3",
+    slots: bool = False,
 ) -> Firmware:
     """Compile and link an image into ``out_dir`` (``NAME.elf .bin .hex .map``, work files in ``obj/``).
 
     ``model_sources`` define ``td_app_model``. ``app`` replaces the application of ``rpc_level`` by a file
-    that defines ``td_app_main``; it need not use a model. ``defines`` reach all files.
+    that defines ``td_app_main``; it need not use a model. ``defines`` reach all files. ``slots``: the model's
+    constants can be exchanged, and the code keeps out of the chip's slots.
     Raises BudgetError where the image does not fit, ToolError where a tool fails.
     """
     if board.is_host:
         raise TinyDeployError(
             "the host runs programs, not firmware", where=board.name, fix="Give another --board"
         )
-    if not board.chip.is_buildable:
-        raise TinyDeployError(
-            "has no firmware of ours: its own tools build it",
-            where=f"board {board.name}",
-            fix=f"tinydeploy export MODEL --board {board.name} --format FORMAT",
-        )
+    need_firmware(board)
     if rpc_level not in RPC_LEVELS:
         raise TinyDeployError(f"--rpc {rpc_level!r} is not supported. Supported: {', '.join(RPC_LEVELS)}")
+    if slots:
+        board = _beside_slots(board, rpc_level)
     work = out_dir / "obj"
     arena_kept = max(arena_bytes, 8)
     macros = {
         "TD_RPC_LEVEL": RPC_LEVELS[rpc_level],
         "TD_APP_ARENA_BYTES": f"{arena_kept}u",
+        **({"TD_SLOTS": 1} if slots else {}),
         **(defines or {}),
     }
-    includes = [work, *_include_dirs(), *model_include_dirs]
+    includes = [work, *_include_dirs(), *([runtime_dir() / "slots"] if slots else []), *model_include_dirs]
     layout = board.chip.layout
     assert layout is not None
-    render_board(board, layout.data, work)
+    render_board(board, layout.data, work, slots=slots)
+    sources = [*runtime_sources(board), work / "td_board_config.c", *_app_sources(rpc_level, app)]
     runtime = toolchain.compile(
-        [*runtime_sources(board), work / "td_board_config.c", *_app_sources(rpc_level, app)],
+        [*sources, *(_slot_sources(board) if slots else [])],
         out_dir=work / "runtime",
         include_dirs=includes,
         defines=macros,
@@ -98,7 +100,7 @@ def build_firmware(
     )
     objects = [*runtime, *model]
     region = place_arena(board.chip, arena_kept, writable_bytes(objects, _ARENA_SECTION))
-    render_board(board, region.name, work)
+    render_board(board, region.name, work, slots=slots)
     return _link(board, toolchain, objects, out_dir, name)
 
 
@@ -120,6 +122,31 @@ def runtime_sources(board: Board) -> list[Path]:
     core = [path for folder in folders for path in sorted(folder.glob("*.c"))]
     boot = [] if chip.layout is None or chip.layout.boot is None else [_boot_block(chip, chip.layout.boot)]
     return [*boot, *core, *sorted((root / "src").glob("*.c")), *drivers, root / "rpc" / "td_ring.c"]
+
+
+def _beside_slots(board: Board, rpc_level: str) -> Board:
+    """The board with a code region that ends where its slots begin."""
+    slots, layout = board.chip.slots, board.chip.layout
+    if slots is None or layout is None:
+        raise TinyDeployError(
+            "has no slots for models: its chip's file has no [slots]",
+            where=f"board {board.name}",
+            fix="Leave out --slots",
+        )
+    if RPC_LEVELS[rpc_level] == 0:
+        raise TinyDeployError("--slots needs the serial line", fix="Leave out --rpc none")
+    code = board.chip.region(layout.code)
+    kept = replace(code, size=min(place.origin for place in slots.places) - code.origin)
+    regions = tuple(kept if region is code else region for region in board.chip.regions)
+    return replace(board, chip=replace(board.chip, regions=regions))
+
+
+def _slot_sources(board: Board) -> list[Path]:
+    """The slots, and the driver that writes them."""
+    slots = board.chip.slots
+    assert slots is not None
+    driver = _driver("flash", board.chip.block(slots.block).type, board)
+    return [*sorted((runtime_dir() / "slots").glob("*.c")), driver]
 
 
 def _boot_block(chip: Chip, name: str) -> Path:
@@ -167,6 +194,7 @@ def _link(board: Board, toolchain: Toolchain, objects: Sequence[Path], out_dir: 
         raise _too_large(board, overflow[1], int(overflow[2])) from error
     image = read_image(elf)
     _check_image(image)
+    check_structure(board, read_structure(elf))
     assert board.chip.layout is not None
     code = board.chip.region(board.chip.layout.code)
     in_one_piece = [segment for segment in image.segments if code.origin <= segment.address < code.end]

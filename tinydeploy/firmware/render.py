@@ -8,7 +8,7 @@ from pathlib import Path
 
 import jinja2
 
-from tinydeploy.boards import Action, Block, Board, Chip, Kind, RegisterStep
+from tinydeploy.boards import Action, Block, Board, Chip, Kind, RegisterStep, Slots
 
 CORE_VECTORS = 16
 _SCS_BYTES = 0x1000
@@ -30,18 +30,26 @@ class _Step:
     mask: str
     value: str
     tries: int
+    size_bytes: int
     comment: str
 
 
-def render_board(board: Board, arena_region: str, out_dir: Path) -> None:
-    """Write ``td_board_config.h``, ``td_board_config.c`` and ``board.ld`` into ``out_dir``."""
+def render_board(board: Board, arena_region: str, out_dir: Path, *, slots: bool = False) -> None:
+    """Write ``td_board_config.h``, ``td_board_config.c`` and ``board.ld`` into ``out_dir``.
+
+    ``slots``: also where the chip's slots lie.
+    """
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("tinydeploy.firmware"),
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
         autoescape=False,
     )
-    values = {**_config(board), **_memory(board, arena_region)}
+    values = {
+        **_config(board),
+        **_memory(board, arena_region),
+        "slots": _slots(board.chip, board.chip.slots) if slots and board.chip.slots else None,
+    }
     out_dir.mkdir(parents=True, exist_ok=True)
     for name in _OUTPUTS:
         text = environment.get_template(f"{name}.j2").render(values)
@@ -63,6 +71,7 @@ def _config(board: Board) -> dict[str, object]:
         "reset_hz": chip.reset_hz,
         "core_hz": board.clock_hz,
         "caches": int(chip.caches),
+        "open_eighths": f"0x{open_eighths(chip):02X}u",
         "uart_base": _hex(uart.base),
         "interrupt_count": chip.interrupts,
         "interrupts_base": _hex(chip.block(controller).base if controller else 0),
@@ -92,6 +101,18 @@ def _config(board: Board) -> dict[str, object]:
     }
 
 
+def open_eighths(chip: Chip) -> int:
+    """A bit for each 512 MiB of the address space: internal ones, the core's own, and those that are used."""
+    used = [(region.origin, region.end) for region in chip.regions]
+    used += [(block.base, block.base + _BLOCK_BYTES) for block in chip.blocks]
+    internal = 0b1000_0111
+    return internal | sum(
+        1 << index
+        for index in range(3, 7)
+        if any(low < (index + 1) << 29 and high > index << 29 for low, high in used)
+    )
+
+
 def _memory(board: Board, arena_region: str) -> dict[str, object]:
     layout = board.chip.layout
     assert layout is not None
@@ -107,11 +128,22 @@ def _memory(board: Board, arena_region: str) -> dict[str, object]:
         ],
         "code": layout.code,
         "constants": layout.constants,
+        "view": board.chip.region(layout.constants).view_of is not None,
         "data": layout.data,
         "boot": layout.boot,
         "vectors_offset": f"{layout.vectors_offset:#x}" if layout.vectors_offset else "",
         "arena": arena_region,
         "stack_bytes": layout.stack_bytes,
+    }
+
+
+def _slots(chip: Chip, slots: Slots) -> dict[str, object]:
+    return {
+        "base": _hex(chip.block(slots.block).base),
+        "size": slots.size,
+        "erase_bytes": slots.erase_bytes,
+        "program_bytes": slots.program_bytes,
+        "places": [{"base": _hex(place.origin), "unit": place.unit} for place in slots.places],
     }
 
 
@@ -137,9 +169,11 @@ def _vectors(chip: Chip, uart: Block) -> list[str]:
 
 
 def _ranges(chip: Chip) -> list[_Range]:
+    viewed = {region.view_of for region in chip.regions}
     memories = [
         _Range(_hex(region.origin), _hex(region.size), str(region.kind is Kind.RAM).lower(), region.name)
         for region in chip.regions
+        if region.name not in viewed
     ]
     blocks = [
         _Range(
@@ -161,6 +195,7 @@ def _steps(steps: Sequence[RegisterStep]) -> list[_Step]:
             _hex(step.mask),
             _hex(step.value),
             step.tries if step.action is Action.WAIT else 0,
+            step.size_bytes,
             step.comment,
         )
         for step in steps

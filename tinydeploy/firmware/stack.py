@@ -29,7 +29,7 @@ _FAULT = "td_fault_entry"
 _RESET = "Reset_Handler"
 _VECTORS = "td_vectors"
 _TRAP = "td_trap_entry"
-_MODEL = ("init", "input", "output", "run", "step", "reset")
+_MODEL = ("init", "input", "output", "run", "step", "reset", "use")
 _UNKNOWN = -1
 
 
@@ -85,6 +85,7 @@ class _Finder:
             ("td_cobs_", hooks),
             ("td_rpc_", hooks + model),
             ("td_app_main", model),
+            ("td_slot", model),
         )
         self._known: dict[int, tuple[int, tuple[str, ...]]] = {}
         self._open: list[Function] = []

@@ -25,10 +25,12 @@ _PROBES: tuple[tuple[int, tuple[int, ...], str], ...] = (
     (0x303A, (0x1001,), "Espressif USB"),
     (0x1A86, (), "CH340 serial adapter"),
     (0x10C4, (), "CP210x serial adapter"),
+    (0x0403, (0x6001, 0x6010, 0x6014, 0x6015), "FTDI serial adapter"),
     (0x2341, (), "Arduino"),
     (0x16C0, (), "Teensy"),
 )
 _DEBUGGERS = frozenset({0x0483, 0x0D28, 0x1366, 0x2E8A})
+_BRIDGES = frozenset({0x303A, 0x1A86, 0x10C4, 0x0403})
 
 
 def serial_probes() -> tuple[FoundProbe, ...]:
@@ -45,6 +47,11 @@ def debug_probes() -> tuple[FoundProbe, ...]:
     """The debug probes among them; one with several ports counts once."""
     by_serial = {probe.serial: probe for probe in serial_probes() if probe.vendor_id in _DEBUGGERS}
     return tuple(by_serial.values())
+
+
+def serial_bridges() -> tuple[FoundProbe, ...]:
+    """Those among them that lead to the UART of a chip, or are the chip's own USB serial port."""
+    return tuple(probe for probe in serial_probes() if probe.vendor_id in _BRIDGES)
 
 
 def probe_title(vendor: int | None, product: int | None) -> str:

@@ -7,13 +7,14 @@ from pathlib import Path
 
 from tinydeploy.flash.cpuid import cpuid_part
 from tinydeploy.flash.tool import CommandTool
+from tinydeploy.resources import boards_dir
 
 _CPUID_AT = 0xE000ED00
 _PART_MASK = 0xFFF0
 
 
 class OpenOcd(CommandTool):
-    """A board behind a probe that OpenOCD knows; ``config`` is its file, or one beside the board's file."""
+    """A board behind a probe that OpenOCD knows; ``config`` is its file, or one beside board files."""
 
     name = program = "openocd"
     install = "apt-get install openocd"
@@ -32,8 +33,10 @@ class OpenOcd(CommandTool):
         return [self.program, "-f", self._config(), *chosen, *self._check_core(), "-c", program]
 
     def _config(self) -> str:
-        beside = self.job.board.path.parent / self.job.probe.config
-        return str(beside.resolve()) if beside.is_file() else self.job.probe.config
+        for folder in (self.job.board.path.parent, boards_dir()):
+            if (folder / self.job.probe.config).is_file():
+                return str((folder / self.job.probe.config).resolve())
+        return self.job.probe.config
 
     def _check_core(self) -> list[str]:
         """Compare the core's identity before anything is erased."""

@@ -51,6 +51,21 @@ REASONS: tuple[Reason, ...] = (
         "Add yourself to the port's group (often dialout) and log in again",
     ),
     _reason(
+        r"Lost connection|stopped responding|Packet content transfer stopped|Write timeout",
+        "the serial line broke off while the board was written",
+        "Plug the board in again, with another cable or at another port, then try again",
+    ),
+    _reason(
+        r"could not open port.*(?:No such file|FileNotFoundError)",
+        "there is no such serial port",
+        "Connect the board, and give the port that it gets with --probe",
+    ),
+    _reason(
+        r"will not fit in \d+ bytes of flash",
+        "the image is larger than the board's flash",
+        "Give --board the board that is plugged in, or choose a smaller model",
+    ),
+    _reason(
         r"multiple (?:devices|debug probes|probes|matching)|more than one.*(?:probe|device)",
         "several debug probes are plugged in",
         "Choose one with --probe SERIAL",
@@ -67,7 +82,7 @@ REASONS: tuple[Reason, ...] = (
     ),
     _reason(
         r"read(?:out)?[- ]protect|RDP level|device is locked|protected sector|APPROTECT|flash.*is protected"
-        r"|debug.*(?:is )?locked|is secured",
+        r"|debug.*(?:is )?locked|is secured|Detected flash encryption|Secure Boot V\d detected",
         "the chip is locked against writing or debugging",
         "Unlock it with the maker's tool: that erases the chip, so nothing here does it",
     ),

@@ -101,6 +101,10 @@ class Client:
             )
         return self._model
 
+    def forget_description(self) -> None:
+        """The model on the device is another one now; ``describe`` asks for it again."""
+        self._model = None
+
     def write_input(self, index: int, data: bytes) -> None:
         """Writes a whole input; `data` has exactly its size."""
         tensor = self._nth(self.describe().inputs, "input", index)

@@ -86,6 +86,7 @@ class InputError(DeviceError):
 
 _REBUILD = "Build and flash the image again with this tinydeploy"
 _RESET = "Reset the model first"
+_AGAIN = "Start the update again"
 _WITHOUT = {
     Call.STEP: "Build the image with tracing",
     Call.RESET_DEVICE: "Reset the board by hand",
@@ -93,6 +94,7 @@ _WITHOUT = {
     Call.WRITE_MEMORY: "Build the image with --rpc debug",
     Call.LOAD_CODE: "No image offers it yet",
     Call.CALL_CODE: "No image offers it yet",
+    Call.SLOT_INFO: "Build the image with --slots, and flash it",
 }
 _REFUSALS: dict[int, tuple[str, str]] = {
     Status.NOT_SUPPORTED: ("the image was built without it", ""),
@@ -107,6 +109,14 @@ _REFUSALS: dict[int, tuple[str, str]] = {
         "Build the image with a larger payload",
     ),
     Status.DENIED: ("the board does not allow access to these bytes", "Use addresses of its memories"),
+    Status.OTHER_ABI: ("the model was compiled for another runtime", _REBUILD),
+    Status.OTHER_LAYOUT: ("the model belongs to other code than the image holds", _REBUILD),
+    Status.OTHER_IMAGE: ("the model was made for an image with another model of its own", _AGAIN),
+    Status.NO_UPDATE: ("no update has begun, or its bytes come in another order", _AGAIN),
+    Status.OLD_COUNTER: ("the model is not newer than the one that runs", _AGAIN),
+    Status.DAMAGED: ("what arrived in flash is not what was sent", _AGAIN),
+    Status.NOT_TRUSTED: ("the image does not trust the model's signature", "Sign it with the image's key"),
+    Status.FLASH_FAILED: ("the flash memory reported an error", "The old model still runs. " + _AGAIN),
 }
 _TD_STATUS = {
     0: "it did not end after its last step",

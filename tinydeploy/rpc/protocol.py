@@ -38,6 +38,13 @@ class Call(IntEnum):
     WRITE_MEMORY = 0x21
     LOAD_CODE = 0x22  # reserved
     CALL_CODE = 0x23  # reserved
+    SLOT_INFO = 0x30
+    SLOT_PARTS = 0x31
+    SLOT_SUMS = 0x32
+    SLOT_BEGIN = 0x33
+    SLOT_WRITE = 0x34
+    SLOT_COPY = 0x35
+    SLOT_COMMIT = 0x36
 
     @property
     def words(self) -> str:
@@ -63,6 +70,14 @@ class Status(IntEnum):
     STEPPING = 12
     TRACE_FULL = 13
     DENIED = 14
+    OTHER_ABI = 15
+    OTHER_LAYOUT = 16
+    OTHER_IMAGE = 17
+    NO_UPDATE = 18
+    OLD_COUNTER = 19
+    DAMAGED = 20
+    NOT_TRUSTED = 21
+    FLASH_FAILED = 22
 
 
 class Capability(IntFlag):
@@ -73,6 +88,7 @@ class Capability(IntFlag):
     RESET = 4  # the board can restart itself
     MEMORY = 8  # a debug image
     CODE = 16  # reserved
+    UPDATE = 32  # the image holds slots for its model
 
 
 class Level(IntEnum):

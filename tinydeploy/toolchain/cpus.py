@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tinydeploy.boards.model import LIBRARY_CPUS
 from tinydeploy.errors import ToolError
 
 
@@ -97,6 +98,11 @@ CPUS: dict[str, CpuSpec] = dict(
 
 def cpu_spec(key: str) -> CpuSpec:
     """The CPU of that key; raises ToolError that lists the keys."""
+    if key in LIBRARY_CPUS:
+        raise ToolError(
+            f"there is no compiler of ours for {key}: the vendor's tools build for it",
+            fix="tinydeploy export MODEL --board BOARD --format FORMAT",
+        )
     if key not in CPUS:
         raise ToolError(f"CPU {key!r} is not supported. Supported: {', '.join(CPUS)}")
     return CPUS[key]

@@ -6,7 +6,6 @@
 #include "td_internal.h"
 
 #define MSTATUS_MIE 8u
-#define MIE_EXTERNAL (1u << 11)
 
 #define PMP_LOCKED_NAPOT_NO_ACCESS 0x98u /* locked: machine mode obeys too */
 
@@ -15,7 +14,6 @@ void Reset_Handler(void) __attribute__((noreturn));
 /* Lies at the start of the code, where the chip jumps to. */
 __attribute__((naked, section(".vectors"), used)) void Reset_Handler(void) {
     __asm__ volatile("csrci mstatus, 8\n"
-                     "csrw mie, zero\n"
                      ".option push\n"
                      ".option norelax\n"
                      "la gp, __global_pointer$\n"
@@ -45,7 +43,7 @@ void td_stack_fence(void) {
 
 void td_core_init(void) {
     td_stack_fence();
-    __asm__ volatile("csrs mie, %0" ::"r"(MIE_EXTERNAL) : "memory");
+    td_interrupts_start();
 }
 
 uint32_t td_core_mask(void) {
@@ -66,7 +64,7 @@ void td_core_wait(void) {
 
 void td_core_halt(void) {
     (void)td_core_mask();
-    __asm__ volatile("csrw mie, zero" ::: "memory");
+    td_interrupts_stop();
     for (;;) {
         td_core_wait();
     }

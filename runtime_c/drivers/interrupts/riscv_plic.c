@@ -11,6 +11,16 @@
 
 enum { BITS_PER_REGISTER = 32 };
 
+#define MIE_EXTERNAL (1u << 11)
+
+void td_interrupts_start(void) {
+    __asm__ volatile("csrw mie, %0" ::"r"(MIE_EXTERNAL) : "memory");
+}
+
+void td_interrupts_stop(void) {
+    __asm__ volatile("csrw mie, zero" ::: "memory");
+}
+
 void td_core_enable_interrupt(uint32_t number) {
     *td_register(THRESHOLD) = 0u;
     *td_register(PRIORITY + 4u * number) = 1u;

@@ -12,6 +12,18 @@ FIRST_INTERRUPT = 16
 LOWEST_PRIORITY = 256
 _WORD = 0xFFFF_FFFF
 
+# CPUID of common revisions (Arm's technical reference manuals).
+CPUIDS = {
+    "cortex-m0": 0x410C_C200,
+    "cortex-m0plus": 0x410C_C601,
+    "cortex-m3": 0x411F_C231,
+    "cortex-m4": 0x410F_C241,
+    "cortex-m7": 0x410F_C271,
+    "cortex-m33": 0x410F_D213,
+    "cortex-m55": 0x411F_D220,
+    "cortex-m85": 0x410F_D230,
+}
+
 
 class Scs(RegisterFile):
     """Exception state beside the registers: pending, enabled, raised by a line, at which priority."""
@@ -21,7 +33,7 @@ class Scs(RegisterFile):
     ISER, ICER, ISPR, ICPR, IPR = 0x100, 0x180, 0x200, 0x280, 0x400
     CPUID, ICSR, VTOR, AIRCR, SHPR = 0xD00, 0xD04, 0xD08, 0xD0C, 0xD18
     CFSR, HFSR, BFAR, CCSIDR = 0xD28, 0xD2C, 0xD38, 0xD80
-    reset_values = {CPUID: 0x410F_C271, CCSIDR: 0xF003_E019, 0xD14: 0x200, 0xF34: 0xC000_0000}  # noqa: RUF012
+    reset_values = {CCSIDR: 0xF003_E019, 0xD14: 0x200, 0xF34: 0xC000_0000}  # noqa: RUF012
 
     def __init__(self, block: Block, wires: Wires) -> None:
         self.reset_requested = False
@@ -30,6 +42,7 @@ class Scs(RegisterFile):
         self._enabled: set[int] = set()
         self._priorities: dict[int, int] = {}
         self._tick_start = 0
+        self._cpuid = 0
         super().__init__(block, wires)
 
     def reset(self) -> None:
@@ -38,6 +51,10 @@ class Scs(RegisterFile):
         self._pending.clear()
         self._enabled.clear()
         self._priorities.clear()
+
+    def set_core(self, cpu: str) -> None:
+        """Say what CPUID tells: the core of that key of the compilers' table."""
+        self._cpuid = CPUIDS[cpu]
 
     def set_line(self, exception: int, level: bool) -> None:
         """A block raises or lowers its interrupt line; a raised line stays pending."""
@@ -70,6 +87,8 @@ class Scs(RegisterFile):
         if offset == self.CVR:
             elapsed = self.wires.cycles() - self._tick_start
             return self._period() - 1 - elapsed % self._period() if self.registers.get(self.CSR, 0) & 1 else 0
+        if offset == self.CPUID:
+            return self._cpuid
         if self.ISER <= offset < self.ISER + 0x40 or self.ICER <= offset < self.ICER + 0x40:
             return self._bits(self._enabled, offset & 0x3F)
         if self.ISPR <= offset < self.ISPR + 0x40 or self.ICPR <= offset < self.ICPR + 0x40:

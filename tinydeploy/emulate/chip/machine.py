@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
 import time
 from collections import deque
@@ -12,6 +13,7 @@ from typing import Any, TypeVar
 from tinydeploy.boards import Board
 from tinydeploy.emulate.blocks import Scs, Wires
 from tinydeploy.emulate.blocks.scs import FIRST_INTERRUPT, HARD_FAULT, LOWEST_PRIORITY
+from tinydeploy.emulate.blocks.st_flash_f7 import ProgrammableFlash
 from tinydeploy.emulate.chip.bus import Bus
 from tinydeploy.emulate.chip.core import Core
 from tinydeploy.emulate.chip.engine import unicorn
@@ -87,6 +89,8 @@ class Machine:
         self.core = Core(chip, self.bus, hook)
         self._uart = self.bus.models[board.uart.block]
         self._scs = next(model for model in self.bus.models.values() if isinstance(model, Scs))
+        self._scs.set_core(chip.cpu)
+        self._make_programmable()
         self._install_hooks()
 
     def load(self, image: Image) -> None:
@@ -253,15 +257,43 @@ class Machine:
     def _sleep(self) -> None:
         """WFI: wait for bytes or for SysTick, without using the host's processor."""
         deadline = self._scs.tick_deadline()
+        hz = self._clock_hz(None) or self._chip.reset_hz
         wait_s = _LONGEST_SLEEP_S
         if deadline is not None:
-            wait_s = min(wait_s, max(0, deadline - self._cycles()) / self._chip.reset_hz)
+            wait_s = min(wait_s, max(0, deadline - self._cycles()) / hz)
         if self._scs.next_exception(LOWEST_PRIORITY) is not None:
             return
         begun = time.monotonic()
         with self._wake:
             self._wake.wait_for(lambda: self._stopping or self._incoming, wait_s)
-        self._idle_cycles += int((time.monotonic() - begun) * self._chip.reset_hz)
+        self._idle_cycles += int((time.monotonic() - begun) * hz)
+
+    def _make_programmable(self) -> None:
+        """Give firmware the flash interface that erases and programs, where the chip's file has slots."""
+        slots, layout = self._chip.slots, self._chip.layout
+        if slots is None or layout is None or self._chip.block(slots.block).type != "st_flash_f7":
+            return
+        region = self._chip.region(layout.code)
+        memory = self.core.memory(region.name)
+        self.bus.replace(slots.block, lambda block, wires: ProgrammableFlash(block, wires, region, memory))
+        for place in slots.places:
+            ctypes.memset(ctypes.addressof(memory) + place.origin - region.origin, 0xFF, slots.size)
+
+    @property
+    def programmable_flash(self) -> ProgrammableFlash | None:
+        """The flash interface that firmware programs, if the chip has one."""
+        return self._find(ProgrammableFlash)
+
+    def _store_to_flash(self, address: int, size: int, value: int) -> bool:
+        """A store to flash: True where it programs; else it faults."""
+        flash, layout = self.programmable_flash, self._chip.layout
+        if flash is None or layout is None or not flash.is_programming:
+            return False
+        region = self._chip.region(layout.code)
+        if not region.origin <= address < region.end:
+            return False
+        flash.store(address - region.origin, size, value)
+        return True
 
     def _install_hooks(self) -> None:
         engine = self.core.engine
@@ -273,7 +305,9 @@ class Machine:
         engine.emu_stop()
 
     def _on_bad_access(
-        self, _engine: object, _access: int, address: int, _size: int, _value: int, _data: object
+        self, _engine: object, access: int, address: int, size: int, value: int, _data: object
     ) -> bool:
+        if access == unicorn.UC_MEM_WRITE_PROT and self._store_to_flash(address, size, value):
+            return True  # the engine drops the store itself
         self._bad_address = address
         return False

@@ -1,0 +1,56 @@
+# As much of Zephyr's build as a module and a sample use: it makes the target app with the configuration of
+# prj.conf, adds the modules of EXTRA_ZEPHYR_MODULES as their zephyr/module.yml says, and links all for the host.
+get_filename_component(STUB ${CMAKE_CURRENT_LIST_DIR} DIRECTORY)
+project(Zephyr-Kernel LANGUAGES C)
+
+add_library(zephyr_interface INTERFACE)
+target_include_directories(zephyr_interface INTERFACE ${STUB}/include)
+add_executable(app)
+target_link_libraries(app PRIVATE zephyr_interface)
+
+macro(zephyr_library_named name)
+    set(ZEPHYR_CURRENT_LIBRARY ${name})
+    add_library(${name} STATIC)
+    target_link_libraries(${name} PUBLIC zephyr_interface)
+    target_link_libraries(app PRIVATE ${name})
+endmacro()
+
+macro(zephyr_library)
+    string(MAKE_C_IDENTIFIER "${CMAKE_CURRENT_LIST_DIR}" STUB_NAME)
+    zephyr_library_named(${STUB_NAME})
+endmacro()
+
+function(zephyr_library_sources)
+    foreach(source ${ARGN})
+        if(NOT IS_ABSOLUTE ${source})
+            set(source ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+        endif()
+        target_sources(${ZEPHYR_CURRENT_LIBRARY} PRIVATE ${source})
+    endforeach()
+endfunction()
+
+function(zephyr_library_compile_options)
+    target_compile_options(${ZEPHYR_CURRENT_LIBRARY} PRIVATE ${ARGN})
+endfunction()
+
+function(zephyr_include_directories)
+    foreach(folder ${ARGN})
+        if(NOT IS_ABSOLUTE ${folder})
+            set(folder ${CMAKE_CURRENT_SOURCE_DIR}/${folder})
+        endif()
+        target_include_directories(zephyr_interface INTERFACE ${folder})
+    endforeach()
+endfunction()
+
+file(STRINGS ${CMAKE_SOURCE_DIR}/prj.conf STUB_SETTINGS REGEX "^CONFIG_")
+foreach(setting ${STUB_SETTINGS})
+    string(REGEX MATCH "^([A-Z0-9_]+)=(.+)$" STUB_MATCH ${setting})
+    set(${CMAKE_MATCH_1} ${CMAKE_MATCH_2})
+endforeach()
+
+foreach(module ${EXTRA_ZEPHYR_MODULES})
+    file(STRINGS ${module}/zephyr/module.yml STUB_LINE REGEX "^ +cmake: ")
+    string(REGEX REPLACE "^ +cmake: *\"?([^\"]*)\"?$" "\\1" STUB_FOLDER "${STUB_LINE}")
+    string(MAKE_C_IDENTIFIER ${module} STUB_BINARY)
+    add_subdirectory(${module}/${STUB_FOLDER} ${CMAKE_BINARY_DIR}/modules/${STUB_BINARY})
+endforeach()
