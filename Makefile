@@ -26,14 +26,19 @@ SYSTEM := \
 	riscv64-unknown-elf-gcc=gcc-riscv64-unknown-elf \
 	qemu-system-arm=qemu-system-arm \
 	qemu-system-riscv32=qemu-system-misc \
-	openocd=openocd
+	openocd=openocd \
+	node=nodejs \
+	npm=npm
+
+# The emulator of the RP2040, a tool of the tests.
+RP2040JS := $(VENV)/node_modules/rp2040js/package.json
 
 .PHONY: help
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 .PHONY: test
-test: system lint ## install what the tests need, check the style, run the tests of the tier ci
+test: system lint $(RP2040JS) ## install what the tests need, check the style, run the tests of the tier ci
 	$(PYTEST) -n $(JOBS) -m "not full"
 
 .PHONY: torch
@@ -45,7 +50,7 @@ test-fast: $(VENV)/.test ## the tests that take less than a minute together, for
 	$(PYTEST) -n $(JOBS) -m "not slow and not emulated and not full"
 
 .PHONY: test-full
-test-full: system lint ## every test, however long
+test-full: system lint $(RP2040JS) ## every test, however long
 	$(PYTEST) -n $(JOBS)
 
 .PHONY: lint
@@ -71,7 +76,7 @@ bench: $(VENV)/.test ## measure every model on every emulated board; writes benc
 	$(BIN)/python -m benchmarks
 
 .PHONY: boards
-boards: $(VENV)/.test ## build, check and run every board; writes docs/BOARDS.md
+boards: $(VENV)/.test $(RP2040JS) ## build, check and run every board; writes docs/BOARDS.md
 	$(BIN)/python -m tests.boards.coverage
 
 .PHONY: onnx-coverage
@@ -117,6 +122,13 @@ system:
 $(BIN)/python:
 	@if [ -z "$(PYTHON)" ]; then echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3" >&2; exit 1; fi
 	"$(PYTHON)" -m venv $(VENV)
+
+$(RP2040JS): | $(VENV)/.test
+	@if command -v npm >/dev/null; then \
+		npm install --silent --no-audit --no-fund --prefix $(VENV) rp2040js@1.4.1; \
+	else \
+		echo "rp2040js is left out, its tests are skipped: apt-get install nodejs npm"; \
+	fi
 
 # One stamp for each set of dependencies, an extra of pyproject.toml.
 $(VENV)/.%: pyproject.toml | $(BIN)/python

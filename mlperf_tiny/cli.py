@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -26,7 +27,7 @@ from mlperf_tiny.source_tree import source_tree
 from mlperf_tiny.streaming import Detections, judge, read_recordings, stream
 from mlperf_tiny.submit import find_runs, read_system, write_submission
 from tinydeploy.boards import Board, load_board
-from tinydeploy.build import write_files
+from tinydeploy.build import staged, write_files
 from tinydeploy.cli import console
 from tinydeploy.cli.options import BoardName, Compiler, Emulate, Json, Port
 from tinydeploy.emulate import start_emulator
@@ -100,7 +101,9 @@ def firmware(
     found = bench_of(bench)
     if mode not in [known.value for known in Mode]:
         raise TinyDeployError(f"there is no mode {mode!r}", where="--mode", fix="Give performance or energy")
-    built = _build(found, load_board(board), toolchain, models, output, Mode(mode), vendor, emulate)
+    with staged(output) as work:
+        built = _build(found, load_board(board), toolchain, models, work, Mode(mode), vendor, emulate)
+    built = replace(built, firmware=built.firmware.moved(work, output))
     figures = {
         "bench": found.id,
         "board": built.board.name,

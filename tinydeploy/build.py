@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +22,8 @@ from tinydeploy.schedule import Program
 
 STAGES = ("import", *(step.name for step in PASSES), "schedule", "plan")
 """Names for ``--dump-after``."""
+
+_TEMPORARY = ".tinydeploy-"
 
 Observe = Callable[[str, str], None]
 """Called with the name and the text of each stage."""
@@ -144,19 +148,51 @@ def check_ram(compiled: Compiled, allowed_bytes: int, budget: str) -> None:
     )
 
 
-def write_files(files: Files, folder: Path) -> None:
+def write_files(files: Files, folder: Path, *, fix: str = "Choose another -o") -> None:
     """Write every file, each complete or not at all; other files in the folder stay as they are.
 
-    Raises TinyDeployError where the folder cannot be written.
+    Raises TinyDeployError where the folder cannot be written; ``fix`` says what to do then.
     """
+    with staged(folder, fix=fix) as work:
+        for name, text in files.items():
+            Path(work, name).write_text(text, encoding="utf-8", newline="\n")
+
+
+@contextmanager
+def staged(folder: Path, *, fix: str = "Choose another -o") -> Iterator[Path]:
+    """A folder to write into, whose files move to ``folder`` when the block ends; other files there stay.
+
+    Where the block fails, ``folder`` is as it was before. An image comes last: where it is, the rest is.
+    Raises TinyDeployError where the folder cannot be written, also for the block's own failures to write.
+    """
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".tinydeploy-") as temporary:
-            for name, text in files.items():
-                Path(temporary, name).write_text(text, encoding="utf-8", newline="\n")
-            for name in files:
-                os.replace(Path(temporary, name), folder / name)
-    except OSError as error:
-        raise TinyDeployError(
-            f"cannot write: {error.strerror}", where=str(error.filename or folder), fix="Choose another -o"
-        ) from None
+        with tempfile.TemporaryDirectory(dir=folder, prefix=_TEMPORARY) as temporary:
+            yield Path(temporary)
+            _move(Path(temporary), folder)
+    except BaseException as error:
+        for path in missing:
+            with suppress(OSError):
+                path.rmdir()  # only where nothing is in it
+        if not isinstance(error, OSError):
+            raise
+        where = _outside(Path(error.filename or folder))
+        reason = error.strerror or error
+        raise TinyDeployError(f"cannot write: {reason}", where=str(where), fix=fix) from None
+
+
+def _move(work: Path, folder: Path) -> None:
+    found = [path.relative_to(work) for path in work.rglob("*") if path.is_file()]
+    files = sorted(found, key=lambda path: (len(path.parts) == 1, path.suffix == ".elf", path))
+    for path in files:
+        if (folder / path).is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(folder / path))
+    for path in files:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        os.replace(work / path, folder / path)
+
+
+def _outside(path: Path) -> Path:
+    """Where a file of a temporary folder was to go."""
+    return Path(*(part for part in path.parts if not part.startswith(_TEMPORARY)))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import struct
 from pathlib import Path
 
 import pytest
 
 from tests.emulated.esp32c3_chip import DROM, IROM, MARK, Esp32C3, control_registers
+from tests.flash.esp_rom import EspRom
 from tests.tflite_builder import ModelBuilder
 from tinydeploy.boards import Board, Tier, load_board
 from tinydeploy.boards.chip_file import load_chip
@@ -15,10 +17,11 @@ from tinydeploy.build import compile_graph
 from tinydeploy.device import Build, build_model, verify_device
 from tinydeploy.errors import BudgetError, TinyDeployError
 from tinydeploy.firmware import Firmware, build_firmware, read_image
+from tinydeploy.flash import flash_board
 from tinydeploy.frontends.tflite import load_bytes
 from tinydeploy.kernels.targets import target_of
 from tinydeploy.resources import boards_dir
-from tinydeploy.rpc import Client
+from tinydeploy.rpc import Client, RefusedError
 from tinydeploy.toolchain import NAMES, available, cpu_spec, select
 from tinydeploy.verify import make_samples
 
@@ -26,21 +29,29 @@ BOARD = load_board("esp32-c3-devkitm-1")
 CPU = cpu_spec(BOARD.chip.cpu)
 MIE = 0x304
 
-compilers = pytest.mark.parametrize("compiler", NAMES)
+needs_esptool = pytest.mark.skipif(
+    importlib.util.find_spec("esptool") is None, reason="esptool is not installed"
+)
 
 
-def built(folder: Path, compiler: str, *, level: str = "debug") -> Build:
+def built(folder: Path, compiler: str) -> Build:
+    """The RPC server, with memory access, around a small network; skips where there is no such compiler."""
     if compiler not in available(CPU):
         pytest.skip(f"no {compiler} for {CPU.key} is installed")
     builder = ModelBuilder(seed=7).input((1, 8, 8, 2)).conv2d(8, (3, 3), stride=(2, 2)).reshape((1, 128))
     graph = load_bytes(builder.fully_connected(10).softmax().output().build(), "tiny")
     compiled = compile_graph(graph, target_of(BOARD.chip.cpu))
-    return build_model(compiled, BOARD, select(compiler, CPU), folder, rpc_level=level, trace=True)
+    return build_model(compiled, BOARD, select(compiler, CPU), folder, rpc_level="debug", trace=True)
 
 
 @pytest.fixture(scope="module", params=NAMES)
-def firmware(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Firmware:
-    return built(tmp_path_factory.mktemp("esp"), request.param).firmware
+def build(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Build:
+    return built(tmp_path_factory.mktemp("esp"), request.param)
+
+
+@pytest.fixture
+def firmware(build: Build) -> Firmware:
+    return build.firmware
 
 
 def test_the_board() -> None:
@@ -100,7 +111,6 @@ def _jump(word: int) -> int:
 
 def test_an_image_that_is_too_large_names_the_flash(tmp_path: Path) -> None:
     source = tmp_path / "large.c"
-    source.write_text("void td_app_main(void);\nextern const char td_large[0x400000];\n")
     source.write_text(
         '#include "td_board.h"\nstatic const char td_large[0x400000] = {1};\n'
         "void td_app_main(void) {\n    td_uart_write((const uint8_t *)td_large, sizeof td_large);\n}\n"
@@ -131,11 +141,7 @@ def test_a_view_shows_the_whole_of_the_code_region(before: str, after: str, tmp_
 
 @pytest.mark.emulated
 class TestInTheModel:
-    @compilers
-    def test_it_boots_and_every_row_has_the_bits_of_the_reference(
-        self, compiler: str, tmp_path: Path
-    ) -> None:
-        build = built(tmp_path, compiler)
+    def test_it_boots_and_every_row_has_the_bits_of_the_reference(self, build: Build) -> None:
         chip = Esp32C3(build.firmware.bin.read_bytes())
         with Client.connect(chip) as client:
             assert client.device.board == BOARD.name
@@ -148,11 +154,24 @@ class TestInTheModel:
 
     def test_it_restarts(self, firmware: Firmware) -> None:
         chip = Esp32C3(firmware.bin.read_bytes())
-        client = Client.connect(chip)
-        client.reset_device()
+        Client.connect(chip).reset_device()
         with Client.connect(chip) as again:
             assert again.device.board == BOARD.name
         assert chip.boots == 2
+
+    def test_memory_is_read_where_loads_of_bytes_are_allowed(self, firmware: Firmware) -> None:
+        image = read_image(firmware.elf)
+        with Client.connect(Esp32C3(firmware.bin.read_bytes())) as client:
+            assert client.read_memory(DROM + 1, 7) == MARK[1:]
+            with pytest.raises(RefusedError):
+                client.read_memory(image.symbols["td_boot"], 4)
+
+    @needs_esptool
+    def test_what_esptool_writes_boots(self, firmware: Firmware) -> None:
+        with EspRom() as rom:
+            flash_board(BOARD, firmware.elf, rom.port)
+        with Client.connect(Esp32C3(bytes(rom.flash))) as client:
+            assert client.device.board == BOARD.name
 
 
 def test_other_chips_keep_one_region_for_both() -> None:

@@ -55,10 +55,10 @@ def test_an_unknown_board_lists_the_known_ones_and_the_closest() -> None:
     assert "bbc-microbit-v1, " in supported
     assert str(caught.value) == (
         f"board 'nucleo-f746zh' is not supported. Supported: {supported}. "
-        "Did you mean nucleo-f746zg or nucleo-f746 or nucleo-f446re? "
+        "Did you mean nucleo-f746zg or nucleo-f746 or nucleo-h743zi? "
         "A board of your own is a file: --board ./mine.toml"
     )
-    with pytest.raises(TinyDeployError, match=r"[a-z]\. A board of your own is a file: --board \./mine"):
+    with pytest.raises(TinyDeployError, match=r"4\.1\. A board of your own is a file: --board \./mine"):
         load_board("zzz")
 
 
@@ -200,7 +200,7 @@ BOARD_FAULTS = {
     "chip": (
         'chip = "stm32f746zg"',
         'chip = "z80"',
-        r"chip: no chip 'z80'\. Known: host, mps2-an385, .*, riscv-virt, stm32f746zg\. Write ",
+        r"chip: no chip 'z80'\. Known: atmega328p, .*, host, .*, stm32u575zi-q\. Write ",
     ),
     "clock": ('"hse-bypass-8mhz"', '"sundial"', r"clock: got 'sundial', allowed: hse-bypass-8mhz"),
     "uart": ('block = "usart3"', 'block = "gpiod"', r"uart\.block: got 'gpiod', allowed: usart1"),

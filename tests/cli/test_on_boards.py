@@ -7,7 +7,10 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -30,8 +33,10 @@ from tests.tflite_builder import ModelBuilder
 from tinydeploy import demo
 from tinydeploy.boards import all_boards, load_board
 from tinydeploy.build import compile_graph
+from tinydeploy.cli.targets import board_for
 from tinydeploy.device import build_model
 from tinydeploy.emulate import start_emulator
+from tinydeploy.errors import TinyDeployError
 from tinydeploy.frontends import load
 from tinydeploy.kernels.targets import target_of
 from tinydeploy.ops.interpreter import Interpreter
@@ -226,7 +231,7 @@ class TestFlash:
                 assert server.stdout is not None
                 ready = json.loads(server.stdout.readline())
                 assert ready["image"] == "the demo model" or "last build" in ready["image"]
-                options = ("--board", "nucleo-f746", "--port", ready["port"])
+                options = ("--port", ready["port"])
                 for _ in range(2):
                     done = cli("run", *options, "--input", tmp_path / "in.npz", "-o", tmp_path / "out.npz")
                     assert done.code == 0, done.stderr
@@ -314,6 +319,7 @@ class TestMessages:
                 ("--board", "qemu-m4", "--emulate", "--port", "x"),
                 "--emulate and --port are both given",
             ),
+            (("--port", "x", "--firmware", "y.elf"), "--firmware is given without --board"),
         ],
     )
     def test_verify(self, options: tuple[str, ...], message: str, cli: Cli, small_model: Path) -> None:
@@ -325,6 +331,19 @@ class TestMessages:
         failed = cli("profile", small_model, "--board", "host")
         assert failed.code == 1
         assert "the host counts nothing" in failed.stderr
+
+
+def test_a_device_of_an_unknown_board(monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def answered(port: str) -> Iterator[object]:
+        yield SimpleNamespace(device=SimpleNamespace(board="b\n\x1b"), where=port)
+
+    monkeypatch.setattr("tinydeploy.cli.targets.Client.open", answered)
+    with pytest.raises(TinyDeployError) as caught:
+        board_for(None, "COM3", None)
+    assert str(caught.value) == (
+        "COM3: the device there is a 'b\\n\\x1b', which is not known here. Name its file: --board FILE.toml"
+    )
 
 
 def test_boards(cli: Cli) -> None:

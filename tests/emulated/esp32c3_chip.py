@@ -1,8 +1,8 @@
 """An ESP32-C3 for tests: its ROM's direct boot, both views of the flash, UART0, interrupt matrix, watchdogs.
 
-It runs a plain ``.bin``, as the chip would find it in its flash, on Unicorn's RISC-V core. What differs from
-that core is made by hand: traps through a table only, and the counter's registers; the register ``mie``, which
-the chip does not have, must be looked for in the image (``control_registers``).
+It runs a plain ``.bin``, as it lies in the flash, on Unicorn's RISC-V core. Where that core differs it is
+helped: traps go through a table, and the counter has its own registers. The register ``mie``, which the
+chip does not have, must be looked for in the image (``control_registers``).
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Esp32C3:
         """Run until something was sent; empty only after ``timeout_s``."""
         end = time.monotonic() + timeout_s
         while not self._sent and time.monotonic() < end:
-            if not self._run():
+            if not self._run() and not self._sent:
                 time.sleep(max(end - time.monotonic(), 0.0))
         sent, self._sent = bytes(self._sent), bytearray()
         return sent

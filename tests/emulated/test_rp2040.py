@@ -14,9 +14,9 @@ from tests.tflite_builder import ModelBuilder
 from tinydeploy.boards import Board, Uart, load_board
 from tinydeploy.build import compile_graph
 from tinydeploy.device import build_model, emulated, verify_device
-from tinydeploy.emulate import Emulator, open_emulator
+from tinydeploy.emulate import Emulator, available_emulators, open_emulator
 from tinydeploy.emulate.chip import UnicornEmulator
-from tinydeploy.emulate.rp2040 import Rp2040Emulator, find_rp2040js
+from tinydeploy.emulate.rp2040 import Rp2040Emulator, find_rp2040js, install_rp2040js
 from tinydeploy.errors import DeviceError, ToolError
 from tinydeploy.firmware import Firmware, build_firmware
 from tinydeploy.frontends.tflite import load_bytes
@@ -34,6 +34,7 @@ XOSC_STATUS, RESET_DONE, PLL_CS = 0x40024004, 0x4000C008, 0x40028000
 REF_SELECTED, SYS_SELECTED = 0x40008038, 0x40008044
 
 everywhere = pytest.mark.parametrize("kind", KINDS)
+in_rp2040js = pytest.mark.skipif(find_rp2040js() is None, reason=f"rp2040js is missing: {install_rp2040js()}")
 
 
 @everywhere
@@ -159,6 +160,8 @@ def test_a_models_rows_have_the_references_bits(tmp_path: Path, kind: str) -> No
     compiled = compile_graph(
         load_bytes(graph.fully_connected(10).softmax().output().build(), "tiny"), target_of("cortex-m0plus")
     )
+    if kind not in available_emulators(load_board(BOARD)):
+        pytest.skip(f"the emulator {kind} is not installed")
     board = dataclasses.replace(
         load_board(BOARD), emulators=tuple(e for e in load_board(BOARD).emulators if e.kind == kind)
     )
@@ -168,6 +171,7 @@ def test_a_models_rows_have_the_references_bits(tmp_path: Path, kind: str) -> No
         assert verify_device(client, compiled, samples).bit_exact
 
 
+@in_rp2040js
 def test_a_damaged_boot_block_is_not_started(builder: Builder, tmp_path: Path) -> None:
     """What the boot ROM would refuse, the emulator refuses."""
     elf = builder.bench(BOARD).elf
@@ -182,6 +186,7 @@ def test_a_damaged_boot_block_is_not_started(builder: Builder, tmp_path: Path) -
             read_for_ever(emulator)
 
 
+@in_rp2040js
 @pytest.mark.parametrize(
     ("command", "message"),
     [("b", "e8000000"), ("u", "an undefined instruction or a breakpoint, 0, at 0x1000")],
@@ -197,6 +202,7 @@ def test_what_would_fault_ends_rp2040js(builder: Builder, command: str, message:
             emulator.instructions()
 
 
+@in_rp2040js
 def test_a_line_at_another_rate_is_told(builder: Builder) -> None:
     board = load_board(BOARD)
     faster = dataclasses.replace(board, uart=Uart("uart0", 230400))
@@ -208,6 +214,7 @@ def test_a_line_at_another_rate_is_told(builder: Builder) -> None:
             read_for_ever(emulator)
 
 
+@in_rp2040js
 def test_a_pin_that_was_not_handed_over_is_told(builder: Builder) -> None:
     board = load_board(BOARD)
     moved = dataclasses.replace(board, pins=(dataclasses.replace(board.pins[0], pin=16), board.pins[1]))
@@ -231,6 +238,7 @@ def test_signals_are_seen(builder: Builder, start: Start) -> None:
     assert edges == {("io_bank0", pin, True) for pin in pins}
 
 
+@in_rp2040js
 def test_an_image_of_another_chip_is_refused(builder: Builder) -> None:
     emulator = Rp2040Emulator(load_board(BOARD))
     with pytest.raises(DeviceError, match="where an RP2040 has no flash") as raised:
@@ -239,6 +247,7 @@ def test_an_image_of_another_chip_is_refused(builder: Builder) -> None:
     emulator.stop()
 
 
+@in_rp2040js
 def test_a_board_that_is_no_rp2040_is_refused() -> None:
     board: Board = load_board("nucleo-f746")
     with pytest.raises(
@@ -270,6 +279,7 @@ class TestWithout:
             Rp2040Emulator(load_board(BOARD))
         assert "apt-get install nodejs npm && npm install" in raised.value.fix
 
+    @in_rp2040js
     def test_a_module_that_does_not_load(
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, builder: Builder
     ) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.codegen.test_interface import hostile_graph, mixed_graph
-from tests.shared_data import SHARED, mlperf_model
+from tests.shared_data import mlperf_model, needs_shared
 from tinydeploy.build import Compiled, compile_graph
 from tinydeploy.demo import model_path
 from tinydeploy.export import Project, Tree, make_project, write_tree
@@ -39,7 +39,7 @@ MODELS = [
     "digits",
     "mixed",
     "hostile",
-    pytest.param("kws", marks=pytest.mark.skipif(not SHARED.is_dir(), reason=f"no data at {SHARED}")),
+    pytest.param("kws", marks=needs_shared),
 ]
 """A bundled model, one with several inputs and outputs, one whose every name is hostile, a benchmark's."""
 

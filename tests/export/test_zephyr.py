@@ -25,6 +25,7 @@ from tests.export.stub_build import (
     sources_below,
     written,
 )
+from tests.shared_data import needs_shared
 from tinydeploy.boards import load_board
 from tinydeploy.export import zephyr
 
@@ -40,7 +41,13 @@ def test_the_metadata_keep_to_the_schemas(model: str) -> None:
 @needs_make
 @pytest.mark.parametrize(
     ("model", "toolchain"),
-    [*((model, "gcc") for model in MODELS if model != "mixed"), ("mixed", "gcc"), ("digits", "zig")],
+    [
+        ("digits", "gcc"),
+        ("mixed", "gcc"),
+        ("hostile", "gcc"),
+        pytest.param("kws", "gcc", marks=needs_shared),
+        ("digits", "zig"),
+    ],
 )
 def test_the_sample_runs_and_prints_what_twister_waits_for(
     model: str, toolchain: str, tmp_path: Path

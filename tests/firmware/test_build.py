@@ -169,7 +169,7 @@ def test_a_trap_handler_needs_no_vectors(tmp_path: Path) -> None:
     assert image.symbols["Reset_Handler"] == image.entry == chip.region(chip.layout.code).origin
     assert "td_vectors" not in image.symbols
     text = (tmp_path / "obj" / "td_board_config.c").read_text()
-    assert "{0x00100000u, 0x0000FFFFu, 0x00007777u, 0u}, /* reset */" in text
+    assert "{0x00100000u, 0x0000FFFFu, 0x00007777u, 0u, 4u}, /* reset */" in text
     assert "{0x00000000u," not in text, "a block without an address is not memory"
 
 

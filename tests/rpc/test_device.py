@@ -52,6 +52,10 @@ def test_only_debug_images_reach_memory(tmp_path: Path) -> None:
             attempt()
 
 
+IN_EVERY_IMAGE = [status for status in Status if status < Status.OTHER_ABI]
+"""The later ones need slots."""
+
+
 @pytest.mark.parametrize("payload", [64, 200])
 def test_no_input_breaks_the_parser(tmp_path: Path, payload: int) -> None:
     """Per seed a million bytes: noise, damaged frames, whole frames of any content; under sanitizers."""
@@ -59,6 +63,6 @@ def test_no_input_breaks_the_parser(tmp_path: Path, payload: int) -> None:
     for seed in (1, 2):
         done = subprocess.run([fuzz, str(seed), "1000000"], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        counts = dict(zip(Status, map(int, done.stdout.split()), strict=False))
+        counts = dict(zip(IN_EVERY_IMAGE, map(int, done.stdout.split()), strict=False))
         assert min(counts.values()) > 0, counts
         assert counts[Status.DONE] > 500

@@ -15,6 +15,7 @@ from tinydeploy.cli import (
     console,
     demo_command,
     doctor,
+    export_command,
     flash_command,
     inspect_command,
     profile_command,
@@ -57,6 +58,7 @@ app.command("compile")(compile_command.compile_)
 app.command("run")(run_command.run)
 app.command("verify")(verify_command.verify)
 app.command("build")(build_command.build)
+app.command("export")(export_command.export)
 app.command("flash")(flash_command.flash)
 app.command("update")(update_command.update)
 app.command("profile")(profile_command.profile)
@@ -86,3 +88,8 @@ def main() -> None:
     except TinyDeployError as error:
         console.failure(error, as_json="--json" in sys.argv)
         sys.exit(error.exit_code)
+    except OSError as error:
+        where = str(error.filename or "output")
+        failed = TinyDeployError(error.strerror or str(error), where=where, fix="Give another file or folder")
+        console.failure(failed, as_json="--json" in sys.argv)
+        sys.exit(failed.exit_code)

@@ -50,7 +50,9 @@ def build(
     found = load_board(board)
     need_firmware(found)
     compiled = line.compile_graph(load(model, options), target_for(board, None), name=name, slots=slots)
-    made = build_model(compiled, found, toolchain_for(board, toolchain), output, rpc_level=rpc, trace=trace)
+    compiler = toolchain_for(board, toolchain)
+    with line.staged(output) as work:
+        made = build_model(compiled, found, compiler, work, rpc_level=rpc, trace=trace).moved(work, output)
     console.result(made.figures(), as_json=as_json, text=console.printable(_text(made)))
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from rich.console import Console
 from rich.markup import escape
@@ -26,6 +27,7 @@ def result(figures: dict[str, object], *, as_json: bool, text: str | Table = "")
         Console(file=sys.stdout, highlight=False).print(text)
     elif text:
         sys.stdout.write(text + "\n")
+    sys.stdout.flush()  # a full disk behind a redirection is an error of the command
 
 
 def dump(text: str, *, as_json: bool) -> None:
@@ -36,12 +38,24 @@ def dump(text: str, *, as_json: bool) -> None:
 def failure(error: TinyDeployError, *, as_json: bool) -> None:
     """Print an error: one message on stderr, and as an object where JSON was asked for."""
     sys.stderr.write(f"error: {printable(str(error))}\n")
+    said = ""
     if as_json:
         content: dict[str, object] = {"what": error.what, "where": error.where, "fix": error.fix}
         found: dict[str, object] = {"error": content}
         if isinstance(error, UnsupportedError):
             found["unsupported"] = gaps_json(error.gaps)
-        sys.stdout.write(json.dumps(found) + "\n")
+        said = json.dumps(found) + "\n"
+    try:
+        sys.stdout.write(said)
+        sys.stdout.flush()
+    except OSError:
+        _abandon_output()
+
+
+def _abandon_output() -> None:
+    """Nothing more can be said on stdout; without this, the interpreter would complain at its end."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def printable(text: str) -> str:

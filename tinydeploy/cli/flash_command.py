@@ -103,7 +103,7 @@ def _serve(board: Board, elf: Path, port: int, figures: dict[str, object], *, as
         text = (
             f"flashed {figures['image']} to {board.name} (emulated)\n"
             f"serial line: {server.url}\n"
-            f"try: tinydeploy run --board {board.name} --port {server.url} --input in.npz -o out.npz\n"
+            f"try: tinydeploy run --port {server.url} --input in.npz -o out.npz\n"
             "Ctrl-C ends it"
         )
         console.result({**figures, "port": server.url}, as_json=as_json, text=text)

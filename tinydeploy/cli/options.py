@@ -27,6 +27,14 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and no
 BoardName = Annotated[
     str, typer.Option("--board", metavar="NAME|FILE.toml", help="The board; see `tinydeploy boards`.")
 ]
+PlaceName = Annotated[
+    str | None,
+    typer.Option(
+        "--board",
+        metavar="NAME|FILE.toml",
+        help="The board; by default what answers at --port, else the host. See `tinydeploy boards`.",
+    ),
+]
 OptionalBoard = Annotated[
     str | None, typer.Option("--board", metavar="NAME|FILE.toml", help="Generate for this board's core.")
 ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from tinydeploy.build import write_files
 from tinydeploy.cli import console
 from tinydeploy.cli.options import Json, reads_model
 from tinydeploy.errors import TinyDeployError
@@ -169,15 +168,4 @@ def _numbers(option: str, text: str) -> tuple[float, ...]:
 
 
 def _write(text: str, path: Path) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            "w", dir=path.parent, prefix=".tinydeploy-", delete=False, encoding="utf-8"
-        ) as file:
-            file.write(text)
-        os.chmod(file.name, 0o644)
-        os.replace(file.name, path)
-    except OSError as error:
-        raise TinyDeployError(
-            f"cannot write: {error.strerror}", where=str(path), fix="Choose another --html"
-        ) from None
+    write_files({path.name: text}, path.parent, fix="Choose another --html")

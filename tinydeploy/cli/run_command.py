@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,27 +11,27 @@ import numpy as np
 import typer
 
 from tinydeploy import build
-from tinydeploy.boards import Board, load_board
+from tinydeploy.boards import Board
 from tinydeploy.cli import console
 from tinydeploy.cli.options import (
-    BoardName,
     Compiler,
     Emulate,
     FirmwareFile,
     Json,
     OptionalModel,
+    PlaceName,
     Port,
     Real,
     reads_model,
-    target_for,
     toolchain_for,
 )
-from tinydeploy.cli.targets import model_on_board, refuse_board_options
+from tinydeploy.cli.targets import board_for, model_on_board, refuse_board_options
 from tinydeploy.device import Source, check_model, connect
 from tinydeploy.emulate.host import build_host
 from tinydeploy.errors import TinyDeployError
 from tinydeploy.frontends import ImportOptions, load
 from tinydeploy.ir import Array, DType, Quant, TensorType
+from tinydeploy.kernels.targets import target_of
 from tinydeploy.rpc import Client, TensorInfo
 from tinydeploy.verify import InputPort, load_inputs, ports_of
 from tinydeploy.verify.samples import Sample
@@ -46,7 +45,7 @@ def run(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="OUT.npz", help="Gets out0, out1, ...")],
     options: ImportOptions,
     model: OptionalModel = None,
-    board: BoardName = "host",
+    board: PlaceName = None,
     emulate: Emulate = False,
     real: Real = False,
     repeat: Annotated[int, typer.Option(min=1, help="Run K times; keys become outJ_stepK.")] = 1,
@@ -58,19 +57,19 @@ def run(
     """Run a model on a board.
 
     An input array has the input's shape, or one more leading axis for several samples; the outputs then have
-    it too. Without MODEL the board's own description gives the shapes.
+    it too. Without MODEL the board's own description gives the shapes, and --port alone reaches a board.
     Example: tinydeploy run kws.tflite --board qemu-m4 --emulate --input in.npz -o out.npz
     """
-    found = load_board(board)
+    found = board_for(board, port, firmware)
     refuse_board_options(found, emulate=emulate, port=port, firmware=firmware)
     source = Source(found, emulate, port)
     if model is None:
         samples, answers = _without_model(source, firmware, input_, repeat, real=real)
     else:
         builds = firmware is None and port is None
-        compiled = build.compile_graph(load(model, options), target_for(board, None))
+        compiled = build.compile_graph(load(model, options), target_of(found.chip.cpu))
         samples = load_inputs(input_, ports_of(compiled.graph), real=real)
-        compiler = toolchain_for(board, toolchain) if builds else None
+        compiler = toolchain_for(str(found.path), toolchain) if builds else None
         if compiler is not None and found.is_host:
             with tempfile.TemporaryDirectory(prefix="tinydeploy-") as folder:
                 program = build_host(compiled, Path(folder), compiler)
@@ -138,11 +137,5 @@ def _columns(answers: Sequence[Outputs], samples: int, repeat: int) -> dict[str,
 
 def save(path: Path, arrays: dict[str, Array]) -> None:
     """Write an .npz file, complete or not at all; raises TinyDeployError where that fails."""
-    temporary = path.with_name(f".{path.name}.part")
-    try:
-        with temporary.open("wb") as file:
-            np.savez(file, allow_pickle=False, **arrays)
-        os.replace(temporary, path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise TinyDeployError(f"cannot write: {error.strerror}", where=str(path)) from None
+    with build.staged(path.parent) as work, (work / path.name).open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)

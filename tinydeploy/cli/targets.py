@@ -7,12 +7,34 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tinydeploy.boards import Board, need_firmware
+from tinydeploy.boards import Board, load_board, need_firmware
 from tinydeploy.build import Compiled
 from tinydeploy.device import Source, build_model, connect
 from tinydeploy.errors import TinyDeployError
 from tinydeploy.rpc import Client
 from tinydeploy.toolchain import Toolchain
+
+
+def board_for(name: str | None, port: str | None, firmware: Path | None) -> Board:
+    """The board of that name; without one what answers at ``port``, and without both the host.
+
+    Raises TinyDeployError where the device calls itself something that no board file says.
+    """
+    if name is not None or port is None:
+        return load_board(name or "host")
+    if firmware is not None:
+        raise TinyDeployError("--firmware is given without --board", fix="Name the board that is to run it")
+    with Client.open(port) as client:
+        found, where = client.device.board, client.where
+    try:
+        return load_board(found)
+    except TinyDeployError as error:
+        shown = found if found.isascii() and found.isprintable() else ascii(found)
+        raise TinyDeployError(
+            f"the device there is a {shown[:80]}, which is not known here",
+            where=where,
+            fix="Name its file: --board FILE.toml",
+        ) from error
 
 
 @contextmanager

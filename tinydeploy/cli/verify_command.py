@@ -12,24 +12,22 @@ import typer
 from rich.table import Table
 
 from tinydeploy import build
-from tinydeploy.boards import load_board
 from tinydeploy.build import Compiled
 from tinydeploy.cli import console
 from tinydeploy.cli.options import (
-    BoardName,
     Compiler,
     Core,
     Emulate,
     FirmwareFile,
     Json,
     Model,
+    PlaceName,
     Port,
     Real,
     reads_model,
-    target_for,
     toolchain_for,
 )
-from tinydeploy.cli.targets import model_on_board, refuse_board_options
+from tinydeploy.cli.targets import board_for, model_on_board, refuse_board_options
 from tinydeploy.device import Source, verify_device
 from tinydeploy.emulate.host import build_host
 from tinydeploy.errors import TinyDeployError
@@ -57,7 +55,7 @@ Outputs = tuple[Array, ...]
 def verify(
     model: Model,
     options: ImportOptions,
-    board: BoardName = "host",
+    board: PlaceName = None,
     emulate: Emulate = False,
     samples: Annotated[int, typer.Option(min=1, help="How many inputs; half from --data.")] = 16,
     data: Annotated[
@@ -91,17 +89,17 @@ def verify(
     Example: tinydeploy verify kws.tflite --board qemu-m4 --emulate --samples 8
     Example: tinydeploy verify ic.onnx --data x.npz --labels y.csv --metric top1
     """
-    found_board = load_board(board)
+    found_board = board_for(board, port, firmware)
     refuse_board_options(found_board, emulate=emulate, port=port, firmware=firmware)
     if core is not None and not found_board.is_host:
         raise TinyDeployError("--core is for the board host", fix="Leave it out: the board has its core")
     graph = load(model, options)
-    target = target_for(board, None) if core is None else target_of(core)
+    target = target_of(found_board.chip.cpu) if core is None else target_of(core)
     compiled = build.compile_graph(graph, target)
     task = _task(compiled.graph, metric, data, labels, graph, float_model, real=real)
     real_inputs = load_inputs(data, ports_of(compiled.graph), real=real) if data else ()
     chosen = make_samples(compiled.graph, samples, real_inputs)
-    compiler = toolchain_for(board, toolchain) if firmware is None and port is None else None
+    compiler = toolchain_for(str(found_board.path), toolchain) if firmware is None and port is None else None
     if compiler is not None and found_board.is_host:
         session = _on_host(compiled, compiler)
     else:

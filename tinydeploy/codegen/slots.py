@@ -82,7 +82,7 @@ class Block(Constants):
         return self._number(value)
 
     def fill(self, value: int) -> Raw:
-        return self._number(value)
+        return Raw(f"(int8_t){self._number(value)}")
 
     def value(self, graph: Graph, value: int) -> Raw:
         ctype = C_TYPES[graph.type(value).dtype]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
@@ -27,6 +27,10 @@ class Build:
     compiled: Compiled
     firmware: Firmware
     stack: StackBound | None
+
+    def moved(self, source: Path, target: Path) -> Build:
+        """The same build after its files moved from one folder to another."""
+        return replace(self, firmware=self.firmware.moved(source, target))
 
     @property
     def stack_bytes(self) -> int:

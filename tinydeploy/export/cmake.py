@@ -6,9 +6,10 @@ import re
 
 from tinydeploy.codegen import Files
 from tinydeploy.codegen.literals import CIdent, Raw
-from tinydeploy.export.example import example_files, values_of
+from tinydeploy.export.example import example_files
 from tinydeploy.export.project import Project, Tree
-from tinydeploy.export.text import Word, render
+from tinydeploy.export.publish import below, licence, published
+from tinydeploy.export.text import render
 
 _TARGETS = ("all", "clean", "depend", "edit_cache", "help", "install", "package", "package_source", "test")
 """Names in lower case that CMake keeps for targets of its own."""
@@ -18,18 +19,17 @@ def make(project: Project) -> Tree:
     """All files of a package."""
     library = project.library_files()
     values = {
-        **values_of(project),
-        "format": Word("cmake"),
+        **published(project, "cmake"),
         "target": CIdent(_target(project.name)),
         "headers": [Raw(name) for name in _public(library, f"{project.name}.h")],
     }
-    made = {f"src/{path}": text for path, text in library.items()}
-    made |= {f"example/{path}": text for path, text in example_files(project).items()}
     return {
         "CMakeLists.txt": render("cmake/CMakeLists.txt.j2", **values),
         "README.md": render("cmake/README.md.j2", **values),
+        "LICENSE": licence(),
         "example/main.c": render("cmake/main.c.j2", **values),
-        **made,
+        **below("src", library),
+        **below("example", example_files(project)),
     }
 
 

@@ -68,7 +68,7 @@ class MarkdownText(Printable):
     __slots__ = ()
 
     def __init__(self, text: str) -> None:
-        super().__init__(re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", _printable(text, "\\`")).strip() or "-")
+        super().__init__(re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", _printable(text, "\\`").strip() or "-"))
 
 
 class CMakeText(Printable):

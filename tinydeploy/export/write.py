@@ -56,6 +56,9 @@ def _existing(path: Path) -> Path:
 
 def _make_folder(folder: Path, made: list[Path]) -> None:
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    there = _existing(missing[-1]) if missing else folder
+    if not there.is_dir():
+        raise NotADirectoryError(20, "Not a directory", str(there))
     for path in reversed(missing):
         path.mkdir()
         made.append(path)

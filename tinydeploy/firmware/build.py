@@ -37,6 +37,14 @@ class Firmware:
     compiler: str
     stack_usage: tuple[Path, ...] = ()
 
+    def moved(self, source: Path, target: Path) -> Firmware:
+        """The same firmware after its files moved from one folder to another."""
+        elf, bin_, hex_, map_ = (
+            target / path.relative_to(source) for path in (self.elf, self.bin, self.hex, self.map)
+        )
+        usage = tuple(target / path.relative_to(source) for path in self.stack_usage)
+        return replace(self, elf=elf, bin=bin_, hex=hex_, map=map_, stack_usage=usage)
+
 
 def build_firmware(
     board: Board,

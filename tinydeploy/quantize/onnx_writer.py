@@ -92,10 +92,9 @@ def write_onnx(graph: Graph, path: Path) -> None:
     data = to_onnx(graph).SerializeToString(deterministic=True)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".tinydeploy-", delete=False) as file:
-            file.write(data)
-        os.chmod(file.name, 0o644)
-        os.replace(file.name, path)
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".tinydeploy-") as folder:
+            Path(folder, "model").write_bytes(data)
+            os.replace(Path(folder, "model"), path)
     except OSError as error:
         raise TinyDeployError(
             f"cannot write: {error.strerror}", where=str(path), fix="Choose another -o"

@@ -11,11 +11,19 @@ from tinydeploy.errors import ToolError
 
 TIMEOUT_S = 300
 SHOWN_LINES = 6
+_DISK_FULL = "No space left on device"
 
 
-def run_tool(command: Sequence[str | Path], *, doing: str, env: Mapping[str, str] | None = None) -> str:
+def run_tool(
+    command: Sequence[str | Path],
+    *,
+    doing: str,
+    env: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> str:
     """Run a command and return its standard output; ``doing`` says in the message what it was for.
 
+    It runs in ``folder``, the current one by default.
     Raises ToolError where the program is missing, takes longer than TIMEOUT_S or ends with an error.
     """
     program = Path(command[0]).name
@@ -28,6 +36,7 @@ def run_tool(command: Sequence[str | Path], *, doing: str, env: Mapping[str, str
             errors="replace",
             timeout=TIMEOUT_S,
             env={**os.environ, **env} if env else None,
+            cwd=folder,
             check=False,
         )
     except OSError as error:
@@ -36,6 +45,12 @@ def run_tool(command: Sequence[str | Path], *, doing: str, env: Mapping[str, str
         raise ToolError(
             f"{program} did not end within {TIMEOUT_S} s", where=doing, fix="Try again on a less busy machine"
         ) from error
+    if done.returncode and _DISK_FULL in done.stderr:
+        raise ToolError(
+            f"{program} failed: no space left on the disk",
+            where=doing,
+            fix="Free some, or choose another -o or TMPDIR",
+        )
     if done.returncode:
         raise ToolError(f"{program} failed:\n  {_first_errors(done.stderr or done.stdout)}", where=doing)
     return done.stdout

@@ -53,8 +53,8 @@ static uint32_t td_sci_rate(uint32_t clock_hz) {
         unit *= 4u;
     }
     const uint32_t divider = clock_hz < unit ? 1u : clock_hz / unit;
-    const uint64_t exact = (uint64_t)MODULATION_ONE * unit * divider;
-    const uint32_t modulation = (uint32_t)((exact + clock_hz / 2u) / clock_hz);
+    const uint32_t pulse_hz = clock_hz / MODULATION_ONE;
+    const uint32_t modulation = (unit * divider + pulse_hz / 2u) / pulse_hz;
     uint32_t bits = CCR2_RESERVED | CCR2_DOUBLE_SPEED | ((divider - 1u) << CCR2_BRR_AT) |
                     (prescaler << CCR2_PRESCALER_AT);
     if (modulation < MODULATION_ONE) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -74,6 +75,7 @@ def write_draft(draft: Draft, output: Path, *, force: bool) -> tuple[Path, ...]:
     for path in files:
         if path.exists() and not force:
             raise TinyDeployError("exists", where=str(path), fix="Give another -o, or --force to replace it")
+    made = [path for path in (chip_file.parent, *output.parents) if not path.exists()]
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=output.parent, prefix=".tinydeploy-") as folder:
@@ -86,7 +88,12 @@ def write_draft(draft: Draft, output: Path, *, force: bool) -> tuple[Path, ...]:
             for path in reversed(files):  # the board last: where it is, its chip is
                 path.parent.mkdir(exist_ok=True)
                 os.replace(staged[path], path)
-    except OSError as error:
+    except (OSError, TinyDeployError) as error:
+        for path in made:
+            with suppress(OSError):
+                path.rmdir()  # only where nothing is in it
+        if isinstance(error, TinyDeployError):
+            raise
         raise TinyDeployError(
             f"cannot write: {error.strerror}", where=str(error.filename or output), fix="Choose another -o"
         ) from None

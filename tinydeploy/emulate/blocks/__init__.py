@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from tinydeploy.boards import Block
-from tinydeploy.emulate.blocks import nrf52, rp2040
+from tinydeploy.emulate.blocks import imxrt, nrf52, rp2040
 from tinydeploy.emulate.blocks.base import Model, RegisterFile, Wires
 from tinydeploy.emulate.blocks.pl011 import Pl011
 from tinydeploy.emulate.blocks.scs import Scs
@@ -26,10 +26,15 @@ MODELS: dict[str, Callable[[Block, Wires], Model]] = {
     "armv8m_scs": Scs,
     "cmsdk_timer": CmsdkTimer,
     "cmsdk_uart": CmsdkUart,
+    "imxrt_ccm": imxrt.Ccm,
+    "imxrt_ccm_analog": imxrt.CcmAnalog,
+    "imxrt_gpio": imxrt.Gpio,
+    "imxrt_iomuxc": imxrt.Iomuxc,
     "nrf51_uart": nrf52.Uart,
     "nrf52_clock": nrf52.Clock,
     "nrf52_gpio": nrf52.Gpio,
     "nrf52_nvmc": nrf52.Nvmc,
+    "nxp_lpuart": imxrt.Lpuart,
     "rp2040_clocks": rp2040.Clocks,
     "rp2040_gpio": rp2040.Gpio,
     "rp2040_pads": RegisterFile,
@@ -39,6 +44,11 @@ MODELS: dict[str, Callable[[Block, Wires], Model]] = {
     "rp2040_timer": rp2040.Timer,
     "rp2040_watchdog": rp2040.Watchdog,
     "rp2040_xosc": rp2040.Xosc,
+    "rp2350_clocks": rp2040.Clocks2350,
+    "rp2350_gpio": rp2040.Gpio,
+    "rp2350_pads": rp2040.Pads2350,
+    "rp2350_resets": rp2040.Resets2350,
+    "rp2350_sio": rp2040.Sio2350,
     "st_axi_h7": Axi,
     "st_flash_f4": Flash,
     "st_flash_f7": Flash,

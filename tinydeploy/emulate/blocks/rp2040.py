@@ -1,10 +1,12 @@
-"""Blocks of the RP2040 (its datasheet): resets, oscillator, PLL, clock generators, tick, timer, pins."""
+"""Blocks of RP2040 and RP2350: resets, oscillator, PLL, clock generators, tick, timer, pins.
+
+Sections are those of the RP2040 datasheet; the RP2350 differs in what its subclasses say.
+"""
 
 from __future__ import annotations
 
 from tinydeploy.emulate.blocks.base import RegisterFile
 
-_ROSC_HZ = 6_500_000
 _WORD = 0xFFFF_FFFF
 
 
@@ -12,16 +14,25 @@ class Resets(RegisterFile):
     """Subsystem resets (2.14): all blocks are in reset until their bit is cleared."""
 
     RESET, RESET_DONE = 0x0, 0x8
-    reset_values = {RESET: 0x01FF_FFFF}  # noqa: RUF012
+    ALL, PLL_SYS, TIMER = 0x01FF_FFFF, 12, 21
+
+    def reset(self) -> None:
+        self.registers = {self.RESET: self.ALL}
 
     def read(self, offset: int) -> int:
         if offset == self.RESET_DONE:
-            return ~self.registers[self.RESET] & 0x01FF_FFFF
+            return ~self.registers[self.RESET] & self.ALL
         return super().read(offset)
 
     def is_out(self, bit: int) -> bool:
         """Whether the block of that bit is out of reset."""
         return bool(self.read(self.RESET_DONE) >> bit & 1)
+
+
+class Resets2350(Resets):
+    """RP2350 datasheet 7.5."""
+
+    ALL, PLL_SYS, TIMER = 0x1FFF_FFFF, 14, 23
 
 
 class Xosc(RegisterFile):
@@ -49,7 +60,6 @@ class Pll(RegisterFile):
     _LOCK = 1 << 31
     _PD, _POSTDIVPD, _VCOPD = 1 << 0, 1 << 3, 1 << 5
     _VCO_HZ = range(750_000_000, 1_600_000_001)
-    _RESET_BIT = 12
 
     def read(self, offset: int) -> int:
         if offset == self.CS:
@@ -67,7 +77,7 @@ class Pll(RegisterFile):
     def _vco_hz(self) -> int:
         xosc, resets = self.wires.find(Xosc), self.wires.find(Resets)
         is_off = self.registers[self.PWR] & (self._PD | self._VCOPD)
-        if is_off or xosc is None or not xosc.is_on or not resets.is_out(self._RESET_BIT):
+        if is_off or xosc is None or not xosc.is_on or not resets.is_out(resets.PLL_SYS):
             return 0
         reference = self.wires.external_hz // max(1, self.registers[self.CS] & 0x3F)
         return reference * (self.registers.get(self.FBDIV, 0) & 0xFFF)
@@ -79,9 +89,12 @@ class Clocks(RegisterFile):
     REF_CTRL, REF_SELECTED = 0x30, 0x38
     SYS_CTRL, SYS_DIV, SYS_SELECTED = 0x3C, 0x40, 0x44
     PERI_CTRL = 0x48
-    reset_values = {SYS_DIV: 0x100}  # noqa: RUF012
+    FASTEST_HZ, DIVIDER_SHIFT = 133_000_000, 8
+    ROSC_HZ = 6_500_000  # about: each chip has its own
     _PERI_ENABLE = 1 << 11
-    _FASTEST_HZ = 133_000_000
+
+    def reset(self) -> None:
+        self.registers = {self.SYS_DIV: 1 << self.DIVIDER_SHIFT}
 
     def read(self, offset: int) -> int:
         if offset == self.REF_SELECTED:
@@ -96,8 +109,8 @@ class Clocks(RegisterFile):
             core_hz = self.clock_hz(None)
             if core_hz == 0:
                 self.wires.fail("the core runs on a clock that stands still")
-            elif core_hz > self._FASTEST_HZ:
-                self.wires.fail(f"the core runs at {core_hz} Hz, {self._FASTEST_HZ} is the most")
+            elif core_hz > self.FASTEST_HZ:
+                self.wires.fail(f"the core runs at {core_hz} Hz, {self.FASTEST_HZ} is the most")
 
     def clock_hz(self, bus: str | None) -> int:
         """Of the core, of ``ref`` or of ``peri``; what nobody switched on has 0."""
@@ -113,7 +126,7 @@ class Clocks(RegisterFile):
         if source == 2:
             xosc = self.wires.find(Xosc)
             return self.wires.external_hz if xosc is not None and xosc.is_on else 0
-        return _ROSC_HZ if source == 0 else 0
+        return self.ROSC_HZ if source == 0 else 0
 
     def _system_hz(self) -> int:
         control = self.registers.get(self.SYS_CTRL, 0)
@@ -121,8 +134,15 @@ class Clocks(RegisterFile):
         if control & 1:
             pll = self.wires.find(Pll)
             source = pll.hz() if pll is not None and not control >> 5 & 7 else 0
-        divider = self.registers[self.SYS_DIV] >> 8
+        divider = self.registers[self.SYS_DIV] >> self.DIVIDER_SHIFT
         return source // divider if divider else 0
+
+
+class Clocks2350(Clocks):
+    """RP2350 datasheet 8.1: faster, and dividers with 16 bits of fraction."""
+
+    FASTEST_HZ, DIVIDER_SHIFT = 150_000_000, 16
+    ROSC_HZ = 11_000_000
 
 
 class Watchdog(RegisterFile):
@@ -142,7 +162,6 @@ class Timer(RegisterFile):
     """The timer (4.6), which counts the watchdog's ticks. No alarms."""
 
     TIMELR, TIMERAWH, TIMERAWL = 0x0C, 0x24, 0x28
-    _RESET_BIT = 21
 
     def read(self, offset: int) -> int:
         if offset in (self.TIMERAWL, self.TIMELR):
@@ -155,7 +174,7 @@ class Timer(RegisterFile):
         """As if the clocks had always been the present ones: differences are what firmware uses."""
         watchdog, resets = self.wires.find(Watchdog), self.wires.find(Resets)
         core_hz = self.wires.clock_hz(None)
-        if watchdog is None or not watchdog.periods or not resets.is_out(self._RESET_BIT) or not core_hz:
+        if watchdog is None or not watchdog.periods or not resets.is_out(resets.TIMER) or not core_hz:
             return 0
         reference = self.wires.cycles() * self.wires.clock_hz("ref") // core_hz
         return int(reference // watchdog.periods)
@@ -173,15 +192,17 @@ class Gpio(RegisterFile):
 class Sio(RegisterFile):
     """The GPIO registers of SIO (2.3.1): what firmware drives, and the edges of it."""
 
-    OUT, OUT_SET, OUT_CLR, OE, OE_SET, OE_CLR = 0x10, 0x14, 0x18, 0x20, 0x24, 0x28
+    OUT, OE = 0x10, 0x20
+    STRIDE = 4  # from a register to the one that sets its bits, and to the one that clears them
     _PINS = 30
 
     def write(self, offset: int, size: int, value: int) -> None:
         before = self._driven()
-        if offset in (self.OUT_SET, self.OE_SET):
-            self.registers[offset - 4] = self.registers.get(offset - 4, 0) | value
-        elif offset in (self.OUT_CLR, self.OE_CLR):
-            self.registers[offset - 8] = self.registers.get(offset - 8, 0) & ~value
+        sets, clears = offset - self.STRIDE, offset - 2 * self.STRIDE
+        if sets in (self.OUT, self.OE):
+            self.registers[sets] = self.registers.get(sets, 0) | value
+        elif clears in (self.OUT, self.OE):
+            self.registers[clears] = self.registers.get(clears, 0) & ~value
         else:
             super().write(offset, size, value)
         after = self._driven()
@@ -197,3 +218,22 @@ class Sio(RegisterFile):
         gpio = self.wires.find(Gpio)
         if gpio is not None:
             gpio.wires.edge(pin, high)
+
+
+class Sio2350(Sio):
+    """RP2350 datasheet 3.1.11: registers of pins 32 and up lie between."""
+
+    OUT, OE = 0x10, 0x30
+    STRIDE = 8
+
+
+class Pads2350(RegisterFile):
+    """PADS_BANK0 of the RP2350 (9.11.3): pads are isolated after reset, until their bit 8 is cleared."""
+
+    _ISOLATED = 1 << 8
+
+    def read(self, offset: int) -> int:
+        return self.registers.get(offset, self._ISOLATED)
+
+    def is_isolated(self, pin: int) -> bool:
+        return bool(self.read(4 * pin + 4) & self._ISOLATED)

@@ -72,14 +72,14 @@ class RccH7(Rcc):
             self._check_pll()
         if supply is None:
             return
-        needed = (ahb_hz - 1) // supply.hz_per_wait_state
-        if flash is not None and flash.wait_states < needed:
-            self.wires.fail(f"flash has {flash.wait_states} wait states, {ahb_hz} Hz needs {needed}")
         if core_hz > supply.max_hz:
             self.wires.fail(f"the core runs at {core_hz} Hz {supply.words}")
         for bus, max_hz in supply.bus_max_hz:
             if self.clock_hz(bus) > max_hz:
                 self.wires.fail(f"{bus} runs at {self.clock_hz(bus)} Hz, at most {max_hz} are allowed")
+        needed = (ahb_hz - 1) // supply.hz_per_wait_state
+        if flash is not None and flash.wait_states < needed:
+            self.wires.fail(f"flash has {flash.wait_states} wait states, {ahb_hz} Hz needs {needed}")
 
     def _check_pll(self) -> None:
         super()._check_pll()

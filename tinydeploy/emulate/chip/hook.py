@@ -187,7 +187,7 @@ def make_hook() -> Hook:
     """The fastest hook that this machine can have."""
     try:
         return CompiledHook()
-    except ToolError:
+    except (ToolError, OSError):  # no compiler, or no room for what it makes
         return PythonHook()
 
 

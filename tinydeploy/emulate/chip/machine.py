@@ -24,8 +24,8 @@ from tinydeploy.firmware import Image
 ModelT = TypeVar("ModelT")
 
 _INTR_SVC = 2
-_INTR_PREFETCH = 3
 _INTR_RETURN = 8
+_INTR_CFSR = {3: 0x0100, 19: 0x0010_0000}  # prefetch, stack limit of Armv8-M
 _EXCEPTION_SVC = 11
 _END = 0xFFFF_FFFE  # no code reaches it
 _LONGEST_SLEEP_S = 0.5
@@ -237,7 +237,7 @@ class Machine:
         elif number == _INTR_SVC:
             self._enter(_EXCEPTION_SVC)
         else:
-            self._fault(0x0100 if number == _INTR_PREFETCH else 0)
+            self._fault(_INTR_CFSR.get(number, 0))
 
     def _enter(self, number: int) -> None:
         if not self.core.enter(number, self._vectors):
