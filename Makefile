@@ -18,15 +18,19 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 pyth
 
 C_FILES = $(shell find runtime_c mlperf_tiny tests -name '*.[ch]' | sort)
 
-# program=Debian packages that bring it
+# program or file=Debian packages that bring it
 SYSTEM := \
 	gcc=gcc,libc6-dev \
 	g++=g++ \
 	arm-none-eabi-gcc=gcc-arm-none-eabi \
+	/usr/include/newlib/string.h=libnewlib-arm-none-eabi \
 	riscv64-unknown-elf-gcc=gcc-riscv64-unknown-elf \
 	qemu-system-arm=qemu-system-arm \
 	qemu-system-riscv32=qemu-system-misc \
 	openocd=openocd \
+	avr-gcc=gcc-avr,avr-libc \
+	simavr=simavr \
+	xtensa-lx106-elf-gcc=gcc-xtensa-lx106 \
 	node=nodejs \
 	npm=npm
 
@@ -97,7 +101,7 @@ clean: ## remove what was built; the virtual environment stays
 system:
 	@packages=; \
 	for pair in $(SYSTEM); do \
-		command -v "$${pair%%=*}" >/dev/null || packages="$$packages $${pair#*=}"; \
+		command -v "$${pair%%=*}" >/dev/null || [ -e "$${pair%%=*}" ] || packages="$$packages $${pair#*=}"; \
 	done; \
 	packages="$$(echo $$packages | tr , ' ')"; \
 	if [ -n "$(PYTHON)" ] && ! "$(PYTHON)" -c 'import ensurepip' 2>/dev/null; then \

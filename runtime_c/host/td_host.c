@@ -12,6 +12,19 @@
 #include "td_shadow.h"
 #include "tinydeploy.h"
 
+#if defined(_WIN32)
+#include <fcntl.h>
+#include <io.h>
+/* Windows replaces line ends in text, and these are bytes. */
+static void td_use_bytes(void) {
+    (void)_setmode(_fileno(stdin), _O_BINARY);
+    (void)_setmode(_fileno(stdout), _O_BINARY);
+}
+#else
+static void td_use_bytes(void) {
+}
+#endif
+
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #define TD_POISON(bytes, size) ASAN_POISON_MEMORY_REGION(bytes, size)
@@ -88,6 +101,7 @@ int main(int argc, char **argv) {
     const long samples = argc > 1 ? strtol(argv[1], NULL, 10) : 1;
     void *const arena = malloc(model->arena_bytes > 0u ? model->arena_bytes : 4u);
     td_state state;
+    td_use_bytes();
     if (arena == NULL) {
         return fail(TD_ERROR_NULL);
     }

@@ -105,9 +105,14 @@ def _network() -> bytes:
     return builder.softmax().output().build()
 
 
+def _sixteen_bits() -> bytes:
+    builder = ModelBuilder(seed=7, dtype="int16", bias="int64").input((1, 8, 8, 1))
+    return builder.conv2d(4, (3, 3), stride=(2, 2)).reshape((1, 64)).fully_connected(5).output().build()
+
+
 @needs_avr
 @pytest.mark.emulated
-@pytest.mark.parametrize("make", [_dense, _network])
+@pytest.mark.parametrize("make", [_dense, _network, _sixteen_bits])
 def test_an_eight_bit_core_computes_the_bits_of_the_reference(
     make: Callable[[], bytes], tmp_path: Path
 ) -> None:

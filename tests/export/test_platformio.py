@@ -7,6 +7,7 @@ import json
 import shutil
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -158,6 +159,35 @@ class TestMessages:
             framework_of(load_board(board) if board else None, framework)
         assert message in str(failed.value)
 
+    @pytest.mark.parametrize(
+        ("board", "old", "new", "message"),
+        [
+            (
+                "nucleo-f746",
+                'frameworks = ["arduino", "zephyr"]',
+                'frameworks = ["mbed"]',
+                "platformio.frameworks: got 'mbed', allowed: arduino, zephyr",
+            ),
+            (
+                "esp32",
+                'board = "esp32dev"',
+                'board = "esp32dev"\nbare = true',
+                "platformio.bare: got true, but the chip esp32 has no firmware of ours",
+            ),
+            ("nucleo-f746", 'platform = "ststm32"', "", "platformio.platform: this key is missing"),
+            ("nucleo-f746", "bare = true", "naked = true", "platformio.naked: unknown key"),
+        ],
+    )
+    def test_a_wrong_table_of_a_board(
+        self, board: str, old: str, new: str, message: str, tmp_path: Path
+    ) -> None:
+        text = load_board(board).path.read_text(encoding="utf-8")
+        assert old in text
+        (tmp_path / "b.toml").write_text(text.replace(old, new, 1), encoding="utf-8")
+        with pytest.raises(TinyDeployError) as failed:
+            load_board(str(tmp_path / "b.toml"))
+        assert message in str(failed.value)
+
     def test_boards_of_vendor_tools_get_a_framework(self) -> None:
         assert framework_of(load_board("esp32"), None) == "arduino"
 
@@ -239,6 +269,15 @@ class TestBuilds:
         shown = printed(halted.line, "digits")
         assert "digits out0: element 1 is -107, not -106\r\n" in shown
         assert shown.endswith("digits: FAIL\r\n")
+
+
+def test_an_upload_without_tinydeploy_says_what_to_install(tmp_path: Path) -> None:
+    root = written(tree_for("qemu-m4"), tmp_path / "p")
+    script = root / "platform" / "builder" / "upload.py"
+    command = [sys.executable, "-I", "-S", str(script), "f.elf", "qemu-m4", "gdb", "127.0.0.1:9"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: tinydeploy is missing. Run: ")
 
 
 def tree_for(board: str) -> Tree:

@@ -52,8 +52,8 @@ def test_an_image_is_written_and_verified(elf: Path, offset: int) -> None:
     assert set(written[5000:6000]) == {0xFF}
     assert set(rom.flash[offset + 0x3000 :]) == {0}  # nothing is erased beyond the image's sectors
     assert rom.bauds == [460_800]
-    assert ("writing", 100, 100) in stages
     assert stages[-1][0] == "verifying"
+    assert all(done <= (total or 0) for _, done, total in stages)
     assert used.is_tested
 
 

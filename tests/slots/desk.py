@@ -19,7 +19,7 @@ from tinydeploy.frontends import load
 from tinydeploy.ir import Array, Graph
 from tinydeploy.kernels.targets import target_of
 from tinydeploy.ops.interpreter import Interpreter
-from tinydeploy.quantize import quantize
+from tinydeploy.quantize import Options, quantize
 from tinydeploy.rpc import Client
 
 RUNTIME = ROOT / "runtime_c"
@@ -38,9 +38,10 @@ def small(folder: Path, seed: int, *, activation: str = "RELU", classes: int = 3
     return path
 
 
-def quantized(seed: int) -> Graph:
+def quantized(seed: int, *, weight_bits: int = 8) -> Graph:
     """A float network of random weights after its calibration."""
-    return quantize(graph_of(convolutional(seed=seed)), images(24, seed=seed + 5)).integer
+    options = Options(weight_bits=weight_bits)
+    return quantize(graph_of(convolutional(seed=seed)), images(24, seed=seed + 5), options).integer
 
 
 def compiled(model: Path | Graph, core: str = "host") -> Compiled:

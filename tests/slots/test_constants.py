@@ -55,7 +55,11 @@ def test_the_demo_has_the_same_bits(tmp_path: Path) -> None:
 
 
 def test_other_networks_have_the_same_bits(tmp_path: Path) -> None:
-    graphs = {"quantized": quantized(0), "real": real_interface(0), "states": remembering(0, tmp_path)}
+    graphs = {
+        "quantized": quantized(0, weight_bits=4),
+        "real": real_interface(0),
+        "states": remembering(0, tmp_path),
+    }
     for name, graph in graphs.items():
         assert_bit_exact(compiled(graph), tmp_path / name)
 
@@ -78,6 +82,7 @@ def test_it_compiles_in_every_language(toolchain: str, tmp_path: Path) -> None:
 def test_trainings_share_a_layout(tmp_path: Path) -> None:
     for make in (
         quantized,
+        lambda seed: quantized(seed, weight_bits=4),
         real_interface,
         lambda seed: remembering(seed, tmp_path),
         lambda seed: load(small(tmp_path, seed)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from importlib.metadata import EntryPoint, entry_points
 
@@ -89,7 +90,8 @@ def main() -> None:
         console.failure(error, as_json="--json" in sys.argv)
         sys.exit(error.exit_code)
     except OSError as error:
-        where = str(error.filename or "output")
-        failed = TinyDeployError(error.strerror or str(error), where=where, fix="Give another file or folder")
+        where = str(error.filename or ("output" if error.errno == errno.ENOSPC else ""))
+        fix = "Give another file or folder" if where else ""
+        failed = TinyDeployError(error.strerror or str(error), where=where, fix=fix)
         console.failure(failed, as_json="--json" in sys.argv)
         sys.exit(failed.exit_code)

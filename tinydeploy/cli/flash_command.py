@@ -146,6 +146,6 @@ def _last_build(board: Board) -> Path | None:
         path
         for path in LAST_BUILDS.rglob("*.elf")
         if (path.parent / "obj" / "td_board_config.h").is_file()
-        and marker in (path.parent / "obj" / "td_board_config.h").read_text()
+        and marker in (path.parent / "obj" / "td_board_config.h").read_text(encoding="utf-8")
     ]
     return max(images, key=lambda path: path.stat().st_mtime, default=None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -137,5 +139,8 @@ def _columns(answers: Sequence[Outputs], samples: int, repeat: int) -> dict[str,
 
 def save(path: Path, arrays: dict[str, Array]) -> None:
     """Write an .npz file, complete or not at all; raises TinyDeployError where that fails."""
+    if not path.parent.is_dir():
+        reason = os.strerror(errno.ENOTDIR if path.parent.exists() else errno.ENOENT)
+        raise TinyDeployError(f"cannot write: {reason}", where=str(path), fix="Make its folder first")
     with build.staged(path.parent) as work, (work / path.name).open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from tinydeploy.codegen.literals import Raw
 from tinydeploy.codegen.model import Model, build_model, rounding_of
 from tinydeploy.codegen.render import TOOLS, render
-from tinydeploy.codegen.slots import BlockView
+from tinydeploy.codegen.slots import BlockView, exchangeable
 from tinydeploy.codegen.views import StepView
 from tinydeploy.memplan import Plan
 from tinydeploy.schedule import Call, Program
@@ -112,7 +112,7 @@ def _name(program: Program, call: Call) -> str:
 
 
 def _facts(program: Program, call: Call) -> Iterator[tuple[str, str]]:
-    kernel = call.kernel
+    kernel = exchangeable(call.kernel)
     yield "the operator", program.graph.nodes[call.node].op
     yield "the shape", kernel.title
     yield "the schedule", kernel.instance.schedule

@@ -84,7 +84,7 @@ def _headers(wanted: list[str]) -> Files:
     while wanted:
         name = wanted.pop()
         if name not in found:
-            found[name] = (runtime_dir() / "include" / name).read_text()
+            found[name] = (runtime_dir() / "include" / name).read_text(encoding="utf-8")
             wanted += re.findall(r'^#include "(.+)"$', found[name], re.MULTILINE)
     return dict(sorted(found.items()))
 

@@ -18,6 +18,8 @@ _WORDS = """
     typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
     int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t memcpy memset tinydeploy
     linux unix i386 arm
+    assert complex ctype errno fenv inttypes iso646 limits locale math setjmp signal stdalign stdarg stdatomic
+    stdbool stddef stdint stdio stdlib string tgmath threads time uchar wchar wctype
 """
 RESERVED = frozenset(_WORDS.split())
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -16,11 +17,15 @@ from tinydeploy.codegen.literals import CIdent, Raw, c_array
 from tinydeploy.codegen.views import C_TYPES
 from tinydeploy.errors import TinyDeployError
 from tinydeploy.ir import Array, Graph, TensorType
-from tinydeploy.kernels.base import Constant, CType, Instance, Kernel, Kind, constant
+from tinydeploy.kernels.base import Constant, CType, Instance, Kernel, Kind, Scalar, constant
 from tinydeploy.kernels.edge.params import EdgeParams
+from tinydeploy.kernels.packed.dense import PackedParams
+from tinydeploy.kernels.packed.depthwise import PackedDepthwiseParams
 from tinydeploy.kernels.softmax.scalar import SoftmaxParams
 
 _DISTANCES = 256
+# Stands in templates where the zero point of this training would be printed.
+_PADDING: Any = CIdent("padding_zero_point")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,5 +165,15 @@ def exchangeable(kernel: Kernel) -> Kernel:
             kernel,
             instance=Instance(kernel.instance.schedule, replace(params, entries=_DISTANCES)),
             constants=(constant(table.role, table.ctype, table.kind, whole),),
+        )
+    if isinstance(params, PackedParams) and not params.copied:
+        return replace(kernel, instance=Instance(kernel.instance.schedule, replace(params, zero_point=0)))
+    if isinstance(params, PackedParams | PackedDepthwiseParams):
+        named = replace(params, zero_point=_PADDING)
+        padding = Scalar(str(_PADDING), params.zero_point)
+        return replace(
+            kernel,
+            instance=Instance(kernel.instance.schedule, named),
+            scalars=(*kernel.scalars, padding),
         )
     return kernel

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,6 +122,6 @@ def build_host(
         out_dir=folder / "obj",
         optimize=optimize,
     )
-    executable = folder / library.prefix
+    executable = folder / (library.prefix + (".exe" if sys.platform == "win32" else ""))
     toolchain.link_host(objects, executable)
     return HostProgram(compiled, executable)

@@ -107,7 +107,7 @@ def write_hex(segments: Sequence[Segment], entry: int, path: Path) -> Path:
             lines.append(_hex_record(address & 0xFFFF, 0, chunk))
             at += len(chunk)
     lines += [_hex_record(0, 5, entry.to_bytes(4, "big")), _hex_record(0, 1, b"")]
-    path.write_text("\n".join(lines) + "\n", encoding="ascii")
+    path.write_text("\n".join(lines) + "\n", encoding="ascii", newline="\n")
     return path
 
 

@@ -53,7 +53,7 @@ def render_board(board: Board, arena_region: str, out_dir: Path, *, slots: bool 
     out_dir.mkdir(parents=True, exist_ok=True)
     for name in _OUTPUTS:
         text = environment.get_template(f"{name}.j2").render(values)
-        (out_dir / name).write_text(text, encoding="utf-8")
+        (out_dir / name).write_text(text, encoding="utf-8", newline="\n")
 
 
 def _config(board: Board) -> dict[str, object]:

@@ -151,7 +151,9 @@ def _port_error(url: str, error: Exception) -> PortError:
     if number == errno.EACCES:
         fix = "Add yourself to the port's group (often dialout) and log in again"
         return PortError("this user may not open the port", where=url, fix=fix)
-    if number in (errno.EBUSY, errno.EAGAIN) or "exclusively lock" in text:
+    if number is None and "FileNotFoundError" in text:  # Windows: pyserial tells the error's text only
+        return PortError("there is no such port", where=url, fix="Plug the board in, or give another --port")
+    if number in (errno.EBUSY, errno.EAGAIN) or "exclusively lock" in text or "PermissionError" in text:
         return PortError("another program uses the port", where=url, fix="Close that program, then try again")
     if number == errno.ECONNREFUSED:
         return PortError("nobody listens there", where=url, fix="Start the emulator or server first")

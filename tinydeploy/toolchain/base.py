@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,11 @@ from tinydeploy.resources import runtime_dir
 from tinydeploy.toolchain.cpus import CpuSpec
 from tinydeploy.toolchain.flags import C11, COMMON, FREESTANDING, SANITIZE, WARNINGS
 from tinydeploy.toolchain.process import run_tool
+
+# Options that hold a path, and characters in it that compilers and linkers take for their own: zig reads its
+# lists of dependencies wrongly, -Wl ends at a comma, ld puts the output's name in place of a percent sign.
+_PATH = re.compile(r"(-I|-Wl,-Map=|--Map=|-femit-bin=|)(/?[^-].*/.*|/.*)\Z", re.DOTALL)
+_AWKWARD = re.compile(r"""["'$%\\#,]""")
 
 
 class Toolchain(ABC):
@@ -111,7 +117,21 @@ class Toolchain(ABC):
         return [*FREESTANDING, *features, "-isystem", str(runtime_dir() / "libc")]
 
     def _run(self, command: Sequence[str], *, doing: str) -> str:
-        return run_tool(command, doing=doing, env=self._environment())
+        """Run a compiler or linker; awkward paths become relative to the folder that the result goes to."""
+        at = command.index("-o") + 1 if "-o" in command else 0
+        paths = [found[2] for part in command[1:] if (found := _PATH.match(part))]
+        if not at or sys.platform == "win32" or not any(map(_AWKWARD.search, paths)):
+            return run_tool(command, doing=doing, env=self._environment())
+        folder = Path(command[at]).resolve().parent
+        parts = [_relative(part, folder) for part in command[1:]]
+        parts[at - 1] = Path(command[at]).name
+        return run_tool([command[0], *parts], doing=doing, env=self._environment(), folder=folder)
+
+
+def _relative(part: str, folder: Path) -> str:
+    """An argument whose path, where it has one, is seen from another folder."""
+    found = _PATH.match(part)
+    return found[1] + os.path.relpath(Path(found[2]).resolve(), folder) if found else part
 
 
 def object_paths(sources: Sequence[Path], out_dir: Path) -> list[Path]:

@@ -58,6 +58,7 @@ def run_tool(
 
 def _first_errors(text: str) -> str:
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+    lines = [line for line in lines if not line.startswith("collect2: ")] or lines
     errors = [line for line in lines if "error" in line or "undefined" in line or "overflow" in line]
     shown = (errors or lines)[:SHOWN_LINES]
     return "\n  ".join(shown) if shown else "it gave no reason"

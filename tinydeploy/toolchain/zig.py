@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -14,7 +13,6 @@ from tinydeploy.errors import ToolError
 from tinydeploy.resources import cache_dir
 from tinydeploy.toolchain.base import Toolchain
 from tinydeploy.toolchain.cpus import CpuSpec
-from tinydeploy.toolchain.process import run_tool
 
 # clang refuses UBSan's runtime on bare metal; zig switches it on below -O1.
 ZIG_FLAGS = ("-fno-sanitize=all",)
@@ -27,11 +25,6 @@ def find_zig() -> Path | None:
         return None
     program = Path(spec.origin).with_name("zig.exe" if sys.platform == "win32" else "zig")
     return program if program.is_file() else None
-
-
-# zig reads its own lists of dependencies with some of these wrongly, and puts others into names of files.
-_AWKWARD = re.compile(r"""["'$%\\#]""")
-_PATH = re.compile(r"(-I|--Map=|-femit-bin=|)(.*/.*)\Z", re.DOTALL)
 
 
 class Zig(Toolchain):
@@ -58,16 +51,6 @@ class Zig(Toolchain):
     def _environment(self) -> Mapping[str, str]:
         cache = os.environ.get("ZIG_GLOBAL_CACHE_DIR") or str(cache_dir() / "zig")
         return {"ZIG_GLOBAL_CACHE_DIR": cache, "ZIG_LOCAL_CACHE_DIR": cache}
-
-    def _run(self, command: Sequence[str], *, doing: str) -> str:
-        """As for every toolchain, but awkward paths become relative to the folder that the result goes to."""
-        at = command.index("-o") + 1 if "-o" in command else 0
-        if not at or sys.platform == "win32" or not any(_AWKWARD.search(part) for part in command[1:]):
-            return super()._run(command, doing=doing)
-        folder = Path(command[at]).resolve().parent
-        parts = [_relative(part, folder) for part in command[1:]]
-        parts[at - 1] = Path(command[at]).name
-        return run_tool([command[0], *parts], doing=doing, env=self._environment(), folder=folder)
 
     def _compiler(self) -> tuple[str, ...]:
         target = () if self.cpu.is_host else ("-target", self.cpu.zig_target, f"-mcpu={self.cpu.zig_cpu}")
@@ -100,9 +83,3 @@ class Zig(Toolchain):
         self._run(command, doing=f"building compiler-rt for {self.cpu.key}")
         made.replace(library)
         return library
-
-
-def _relative(part: str, folder: Path) -> str:
-    """An argument whose path, where it has one, is seen from another folder."""
-    found = None if part.startswith("-D") else _PATH.match(part)
-    return found[1] + os.path.relpath(Path(found[2]).resolve(), folder) if found else part

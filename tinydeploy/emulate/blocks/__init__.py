@@ -57,6 +57,7 @@ MODELS: dict[str, Callable[[Block, Wires], Model]] = {
     "st_flash_h7a3": FlashH7,
     "st_flash_l4": Flash,
     "st_flash_u5": Flash,
+    "st_iwdg": RegisterFile,
     "st_gpio_v1": GpioV1,
     "st_gpio_v2": Gpio,
     "st_icache": Icache,

@@ -127,9 +127,10 @@ class ProgrammableFlash(Flash):
             ctypes.memset(ctypes.addressof(self._memory) + first, _ERASED, last - first)
 
     def _begin(self) -> bool:
-        """An operation begins; True where the power fails before it ends."""
-        if self._busy:
-            self.wires.fail("flash is erased or programmed while it is busy")
+        """An operation begins, after the one under way: the bus stalls until then (RM0385 section 3.3.5).
+
+        True where the power fails before it ends.
+        """
         self.operations += 1
         self._busy = _BUSY_READS
         if self.operations != self.cut_at:
