@@ -143,7 +143,7 @@ def row_of(board: Board, built: tuple[str, ...], verified: tuple[str, ...]) -> R
     """A board's row from its file and from what was measured."""
     chip = board.chip
     emulators = dict.fromkeys(choice.kind for choice in board.emulators)
-    tools = [(found.name, found.is_tested) for found in flashers_for(board)]
+    tools = dict.fromkeys((found.name, found.is_tested) for found in flashers_for(board))
     flashed = [name if tested else f"({name})" for name, tested in tools]
     return Row(
         name=board.name,

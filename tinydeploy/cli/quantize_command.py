@@ -168,4 +168,7 @@ def _numbers(option: str, text: str) -> tuple[float, ...]:
 
 
 def _write(text: str, path: Path) -> None:
-    write_files({path.name: text}, path.parent, fix="Choose another --html")
+    try:
+        write_files({path.name: text}, path.parent, fix="Choose another --html")
+    except TinyDeployError as error:
+        raise TinyDeployError(error.what, where=str(path), fix=error.fix) from None

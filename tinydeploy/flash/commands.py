@@ -39,7 +39,7 @@ class Avrdude(PortTool):
 
 
 class Bossac(PortTool):
-    """``config`` is the offset of the application behind the bootloader, such as ``0x2000``; 0x0 where it adds it itself."""
+    """``config`` is the application's offset, such as ``0x2000``; 0x0 where the bootloader adds it."""
 
     name = program = "bossac"
     install = "apt-get install bossa-cli"
