@@ -27,11 +27,12 @@ from mlperf_tiny.source_tree import source_tree
 from mlperf_tiny.streaming import Detections, judge, read_recordings, stream
 from mlperf_tiny.submit import find_runs, read_system, write_submission
 from tinydeploy.boards import Board, load_board
-from tinydeploy.build import staged, write_files
+from tinydeploy.build import write_files
 from tinydeploy.cli import console
 from tinydeploy.cli.options import BoardName, Compiler, Emulate, Json, Port
 from tinydeploy.emulate import start_emulator
 from tinydeploy.errors import TinyDeployError
+from tinydeploy.staging import staged
 from tinydeploy.toolchain import cpu_spec, select
 
 app = typer.Typer(

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "tinydeploy"
 
 # What each layer may import, itself aside. `memplan` and `rpc` know no graph.
-FOUNDATION = {"errors", "fixed_point", "resources"}
+FOUNDATION = {"errors", "fixed_point", "resources", "staging"}
 GRAPH = FOUNDATION | {"ir", "ops"}
 PLAN = GRAPH | {"kernels", "schedule", "memplan"}
 BUILD = PLAN | {"frontends", "passes", "quantize", "codegen", "boards", "toolchain"}
@@ -19,6 +19,7 @@ TOOLS = BUILD | {"build", "firmware", "rpc"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "resources": {"errors"},
+    "staging": {"errors"},
     "fixed_point": {"errors"},
     "ir": FOUNDATION,
     "ops": FOUNDATION | {"ir"},

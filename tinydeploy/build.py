@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from tinydeploy import codegen, memplan, schedule
 from tinydeploy.codegen import Files, Library
-from tinydeploy.errors import BudgetError, TinyDeployError
+from tinydeploy.errors import BudgetError
 from tinydeploy.ir import Graph
 from tinydeploy.ir import to_text as graph_text
 from tinydeploy.kernels.targets import Target
 from tinydeploy.memplan import Plan
 from tinydeploy.passes import PASSES, run_passes
 from tinydeploy.schedule import Program
+from tinydeploy.staging import staged
 
 STAGES = ("import", *(step.name for step in PASSES), "schedule", "plan")
 """Names for ``--dump-after``."""
-
-_TEMPORARY = ".tinydeploy-"
 
 Observe = Callable[[str, str], None]
 """Called with the name and the text of each stage."""
@@ -156,43 +151,3 @@ def write_files(files: Files, folder: Path, *, fix: str = "Choose another -o") -
     with staged(folder, fix=fix) as work:
         for name, text in files.items():
             Path(work, name).write_text(text, encoding="utf-8", newline="\n")
-
-
-@contextmanager
-def staged(folder: Path, *, fix: str = "Choose another -o") -> Iterator[Path]:
-    """A folder to write into, whose files move to ``folder`` when the block ends; other files there stay.
-
-    Where the block fails, ``folder`` is as it was before. An image comes last: where it is, the rest is.
-    Raises TinyDeployError where the folder cannot be written, also for the block's own failures to write.
-    """
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder, prefix=_TEMPORARY) as temporary:
-            yield Path(temporary)
-            _move(Path(temporary), folder)
-    except BaseException as error:
-        for path in missing:
-            with suppress(OSError):
-                path.rmdir()  # only where nothing is in it
-        if not isinstance(error, OSError):
-            raise
-        where = _outside(Path(error.filename or folder))
-        reason = error.strerror or error
-        raise TinyDeployError(f"cannot write: {reason}", where=str(where), fix=fix) from None
-
-
-def _move(work: Path, folder: Path) -> None:
-    found = [path.relative_to(work) for path in work.rglob("*") if path.is_file()]
-    files = sorted(found, key=lambda path: (len(path.parts) == 1, path.suffix == ".elf", path))
-    for path in files:
-        if (folder / path).is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(folder / path))
-    for path in files:
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        os.replace(work / path, folder / path)
-
-
-def _outside(path: Path) -> Path:
-    """Where a file of a temporary folder was to go."""
-    return Path(*(part for part in path.parts if not part.startswith(_TEMPORARY)))

@@ -121,7 +121,7 @@ class TestCompile:
     def test_an_output_that_is_a_file(self, cli: Cli, small_model: Path) -> None:
         failed = cli("compile", small_model, "-o", small_model)
         assert failed.code == 1
-        assert "cannot write: File exists. Choose another -o" in failed.stderr
+        assert "cannot write: Not a directory. Choose another -o" in failed.stderr
 
     def test_usage(self, cli: Cli, small_model: Path) -> None:
         assert cli("compile", small_model).code == 2

@@ -437,6 +437,16 @@ def test_a_folder_where_a_file_belongs(cli: Cli, tmp_path: Path, digits_input: P
     assert sorted(tree(tmp_path)) == ["image", "image/digits.elf", "in.npz", "out.npz"]
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_what_is_no_file_is_not_replaced(cli: Cli, tmp_path: Path, digits_input: Path) -> None:
+    """A device, which a user may mean by /dev/null, stays what it is."""
+    out = tmp_path / "pipe"
+    os.mkfifo(out)
+    failed = cli("run", DIGITS, "--float", "--input", digits_input, "-o", out)
+    assert_one_line(failed, rf"{out}: cannot write: not a regular file\. Choose another -o")
+    assert out.is_fifo()
+
+
 def test_a_build_that_fails_leaves_the_older_image(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

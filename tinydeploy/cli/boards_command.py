@@ -33,7 +33,7 @@ def list_boards(*, as_json: bool) -> None:
     """Print every board, the proved ones first."""
     tiers = list(Tier)
     found = sorted(all_boards(), key=lambda board: (tiers.index(board.tier), board.name))
-    table = console.table("Boards", [_row(board) for board in found], columns=_COLUMNS)
+    table = console.table("Boards", [_row(board) for board in found], columns=_COLUMNS, whole_names=True)
     console.result({"boards": [_figures(board) for board in found]}, as_json=as_json, text=table)
 
 

@@ -24,6 +24,7 @@ from tinydeploy.cli.options import (
 )
 from tinydeploy.device import Build, build_model
 from tinydeploy.frontends import ImportOptions, load
+from tinydeploy.staging import staged
 
 
 @reads_model
@@ -51,7 +52,7 @@ def build(
     need_firmware(found)
     compiled = line.compile_graph(load(model, options), target_for(board, None), name=name, slots=slots)
     compiler = toolchain_for(board, toolchain)
-    with line.staged(output) as work:
+    with staged(output) as work:
         made = build_model(compiled, found, compiler, work, rpc_level=rpc, trace=trace).moved(work, output)
     console.result(made.figures(), as_json=as_json, text=console.printable(_text(made)))
 

@@ -68,14 +68,18 @@ def gaps_json(gaps: Sequence[Gap]) -> list[dict[str, str]]:
     return [{"node": g.node, "op": g.op, "reason": g.reason, "remedy": g.remedy} for g in gaps]
 
 
-def table(title: str, rows: Sequence[Sequence[object]], columns: Sequence[str] = ()) -> Table:
-    """A table for people; without ``columns`` a list of names and values. Integers get separators."""
+def table(
+    title: str, rows: Sequence[Sequence[object]], columns: Sequence[str] = (), *, whole_names: bool = False
+) -> Table:
+    """A table for people; without ``columns`` a list of names and values. Integers get separators.
+
+    ``whole_names``: the first column is not broken, so that it can be copied.
+    """
     shown = Table(
         title=escape(title), title_justify="left", show_header=bool(columns), box=None, pad_edge=False
     )
     for index, column in enumerate(columns or ("", "")):
-        named = index == 0 and len(columns) > 2  # names stay in one piece, so that they can be copied
-        shown.add_column(column, overflow="fold", no_wrap=named)
+        shown.add_column(column, overflow="fold", no_wrap=index == 0 and whole_names)
     for row in rows:
         shown.add_row(*(escape(_cell(cell)) for cell in row))
     return shown

@@ -35,6 +35,7 @@ from tinydeploy.frontends import ImportOptions, load
 from tinydeploy.ir import Array, DType, Quant, TensorType
 from tinydeploy.kernels.targets import target_of
 from tinydeploy.rpc import Client, TensorInfo
+from tinydeploy.staging import staged
 from tinydeploy.verify import InputPort, load_inputs, ports_of
 from tinydeploy.verify.samples import Sample
 
@@ -142,5 +143,5 @@ def save(path: Path, arrays: dict[str, Array]) -> None:
     if not path.parent.is_dir():
         reason = os.strerror(errno.ENOTDIR if path.parent.exists() else errno.ENOENT)
         raise TinyDeployError(f"cannot write: {reason}", where=str(path), fix="Make its folder first")
-    with build.staged(path.parent) as work, (work / path.name).open("wb") as file:
+    with staged(path.parent) as work, (work / path.name).open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)

@@ -6,8 +6,6 @@ inside; our importer turns the file back into the graph that it was made from.
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 
 import onnx
@@ -17,6 +15,7 @@ from tinydeploy.errors import Gap, TinyDeployError, UnsupportedError
 from tinydeploy.ir import DType, Graph
 from tinydeploy.quantize.onnx_ops import OPERATORS
 from tinydeploy.quantize.onnx_values import ELEMENTS, Values, same
+from tinydeploy.staging import staged
 
 OPSET = 17
 """What every runtime of the last years reads; later operators raise it."""
@@ -90,12 +89,5 @@ def write_onnx(graph: Graph, path: Path) -> None:
     Raises UnsupportedError as ``to_onnx`` and TinyDeployError where the file cannot be written.
     """
     data = to_onnx(graph).SerializeToString(deterministic=True)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".tinydeploy-") as folder:
-            Path(folder, "model").write_bytes(data)
-            os.replace(Path(folder, "model"), path)
-    except OSError as error:
-        raise TinyDeployError(
-            f"cannot write: {error.strerror}", where=str(path), fix="Choose another -o"
-        ) from None
+    with staged(path.parent) as work:
+        (work / path.name).write_bytes(data)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +18,7 @@ from tinydeploy.boards.new.linker_script import read_linker_script
 from tinydeploy.boards.new.platformio import read_platformio
 from tinydeploy.boards.new.words import identifier
 from tinydeploy.errors import TinyDeployError
+from tinydeploy.staging import staged
 
 
 def read_facts(path: Path) -> Facts:
@@ -75,28 +74,13 @@ def write_draft(draft: Draft, output: Path, *, force: bool) -> tuple[Path, ...]:
     for path in files:
         if path.exists() and not force:
             raise TinyDeployError("exists", where=str(path), fix="Give another -o, or --force to replace it")
-    made = [path for path in (chip_file.parent, *output.parents) if not path.exists()]
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=output.parent, prefix=".tinydeploy-") as folder:
-            staged = {path: Path(folder) / path.relative_to(output.parent) for path in files}
-            for path, text in files.items():
-                staged[path].parent.mkdir(exist_ok=True)
-                staged[path].write_text(text, encoding="utf-8", newline="\n")
-            if not draft.missing:
-                _check(staged[output])
-            for path in reversed(files):  # the board last: where it is, its chip is
-                path.parent.mkdir(exist_ok=True)
-                os.replace(staged[path], path)
-    except (OSError, TinyDeployError) as error:
-        for path in made:
-            with suppress(OSError):
-                path.rmdir()  # only where nothing is in it
-        if isinstance(error, TinyDeployError):
-            raise
-        raise TinyDeployError(
-            f"cannot write: {error.strerror}", where=str(error.filename or output), fix="Choose another -o"
-        ) from None
+    with staged(output.parent) as work:  # files of folders first: where the board is, its chip is
+        for path, text in files.items():
+            place = work / path.relative_to(output.parent)
+            place.parent.mkdir(exist_ok=True)
+            place.write_text(text, encoding="utf-8", newline="\n")
+        if not draft.missing:
+            _check(work / output.name)
     return tuple(files)
 
 
