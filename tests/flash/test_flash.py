@@ -86,8 +86,19 @@ def test_a_configuration_beside_the_boards_file_wins(tmp_path: Path) -> None:
 
 
 def test_a_serial_number_is_no_command() -> None:
-    with pytest.raises(ToolError, match=r"probe '1; shutdown' is not a serial number\. Give --probe as the"):
-        flasher_for(NUCLEO, "1; shutdown")
+    assert r"adapter serial 1\;\ shutdown" in command_tool(NUCLEO, "1; shutdown").command(ELF)
+    with pytest.raises(
+        ToolError, match=r"probe '1\\nx' is no serial number, port or folder\. Give --probe as"
+    ):
+        flasher_for(NUCLEO, "1\nx")
+
+
+def test_a_drive_may_have_any_name(tmp_path: Path) -> None:
+    """Where drives are mounted, users' names are part of the path."""
+    assert (
+        flasher_for(behind(Probe("drive", "NODE_F746ZG", "bin")), str(tmp_path / "jürgen's 出力")).find()
+        == ()
+    )
 
 
 def test_flashing_runs_the_tool(tmp_path: Path, elf: Path, monkeypatch: pytest.MonkeyPatch) -> None:

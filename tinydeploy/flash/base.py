@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,8 +17,6 @@ from tinydeploy.flash.uf2 import to_uf2
 
 Progress = Callable[[str, int, int | None], None]
 """Called with what is being done, how much of it is done, and of how much, where that is known."""
-
-_SERIAL = re.compile(r"[A-Za-z0-9:._/\\ -]+\Z")
 
 
 def no_progress(_stage: str, _done: int, _total: int | None) -> None:
@@ -45,9 +42,10 @@ class Job:
     serial: str | None = None
 
     def __post_init__(self) -> None:
-        if self.serial is not None and not _SERIAL.match(self.serial):
+        if self.serial is not None and not (self.serial and self.serial.isprintable()):
             raise ToolError(
-                f"probe {self.serial!r} is not a serial number", fix="Give --probe as the tool prints it"
+                f"probe {self.serial!r} is no serial number, port or folder",
+                fix="Give --probe as the tool prints it",
             )
 
     @property
