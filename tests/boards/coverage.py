@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -114,12 +115,12 @@ def build_largest(board: Board, compiler: str, folder: Path) -> tuple[str, Build
     raise problem
 
 
-def measure(board: Board) -> Row:
-    """Build, check and run a board with every compiler that is installed."""
+def measure(board: Board, compilers: Sequence[str] = COMPILERS) -> Row:
+    """Build, check and run a board with every compiler of these that is installed."""
     built: list[str] = []
     verified: set[str] = set()
     runs = available_emulators(board) if board.tier is Tier.RUNS and not board.is_host else ()
-    for compiler in COMPILERS if board.chip.is_buildable and not board.is_host else ():
+    for compiler in compilers if board.chip.is_buildable and not board.is_host else ():
         if compiler not in available(CPUS[board.chip.cpu]):
             continue
         with tempfile.TemporaryDirectory(prefix="tinydeploy-") as folder:
