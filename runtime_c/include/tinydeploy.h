@@ -18,6 +18,9 @@ extern "C" {
 #define TD_TRACE 0
 #endif
 
+/* TD_DECLARED_ALIGNED is TD_ALIGNED on a declaration: where none is said, compilers for x86-64 take
+ * 16 bytes for granted for large arrays. Elsewhere gcc is not told, since it then makes kernels
+ * larger and slower (a dense network on Cortex-M4: 34 % of code, 2 % of instructions). */
 #if defined(__GNUC__)
 #define TD_MUST_CHECK __attribute__((warn_unused_result))
 #define TD_ALIGNED(bytes) __attribute__((aligned(bytes)))
@@ -27,6 +30,11 @@ extern "C" {
 #define TD_KERNEL __attribute__((noinline, noclone, optimize("no-schedule-insns")))
 #endif
 #define TD_UNUSED __attribute__((unused))
+#if defined(__clang__) || defined(__x86_64__)
+#define TD_DECLARED_ALIGNED(bytes) TD_ALIGNED(bytes)
+#else
+#define TD_DECLARED_ALIGNED(bytes)
+#endif
 #if defined(__clang__) || __GNUC__ >= 8
 #define TD_UNROLL_4 _Pragma("GCC unroll 4")
 #else
@@ -40,6 +48,7 @@ extern "C" {
 #define TD_NAN NAN
 #define TD_MUST_CHECK
 #define TD_ALIGNED(bytes)
+#define TD_DECLARED_ALIGNED(bytes)
 #define TD_KERNEL
 #define TD_UNUSED
 #define TD_UNROLL_4
