@@ -221,7 +221,7 @@ def test_a_model_is_served(builder: Builder, start: Start, board: str, compiler:
         assert len({answer.count for answer in answers}) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.full  # tests/boards/test_coverage.py runs larger ones
 @every_board
 def test_the_demo_model_is_bit_exact(board: str, tmp_path: Path) -> None:
     found = load_board(board)

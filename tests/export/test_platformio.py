@@ -34,9 +34,9 @@ from tinydeploy.toolchain import CPP11, HOST, cpu_spec, select
 
 START_S = 20.0
 BOARDS = [board for board in all_boards() if not board.is_host]
-# One of each core and boot block.
+# With and without FPU, and each boot block.
 BARE = {
-    (board.chip.cpu, board.chip.layout.boot): board.name
+    ("fpu" in cpu_spec(board.chip.cpu).features, board.chip.layout.boot): board.name
     for board in BOARDS
     if board.chip.layout and cpu_spec(board.chip.cpu).arch == "arm"
 }

@@ -37,7 +37,13 @@ from tinydeploy.verify import make_samples
 
 EMULATED = [board for board in all_boards() if board.emulators and not board.is_host]
 ONE_PER_CORE = {board.chip.cpu: board.name for board in reversed(EMULATED)}
-IN_UNICORN = [b.name for b in EMULATED if any(choice.kind == "unicorn" for choice in b.emulators)]
+IN_UNICORN = sorted(
+    {
+        board.chip.cpu: board.name
+        for board in reversed(EMULATED)
+        if any(choice.kind == "unicorn" for choice in board.emulators)
+    }.values()
+)
 IN_QEMU = [
     board.name
     for board in EMULATED

@@ -31,7 +31,7 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Structure]:
     return {name: read_structure(build(load_board(name), folder / name).elf) for name in (ARM, RISCV, BOOT)}
 
 
-@pytest.mark.slow
+@pytest.mark.full  # tests/boards/test_coverage.py builds them, and building checks
 @pytest.mark.parametrize("name", BUILDABLE)
 def test_every_board_s_image_holds(name: str, tmp_path: Path) -> None:
     board = load_board(name)

@@ -172,7 +172,11 @@ def test_ctrl_c_ends_the_tool_too(tmp_path: Path, elf: Path) -> None:
     environment = {**os.environ, "PATH": f"{tmp_path}:/usr/bin:/bin"}
     program = [sys.executable, "-m", "tinydeploy", "flash", str(elf), "--board", "nucleo-f746"]
     with subprocess.Popen(
-        program, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        program,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # shells ignore it in the background
     ) as process:
         for _ in range(400):
             if (tmp_path / "pid").is_file() and (tmp_path / "pid").read_text().strip():
