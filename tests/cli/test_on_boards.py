@@ -49,8 +49,15 @@ BOARDS = ("qemu-m4", "nucleo-f746")
 
 
 @needs_shared
-@pytest.mark.parametrize("toolchain", ["gcc", "zig"])
-@pytest.mark.parametrize("board", BOARDS)
+@pytest.mark.parametrize(
+    ("board", "toolchain"),
+    [
+        ("qemu-m4", "gcc"),
+        ("nucleo-f746", "zig"),
+        pytest.param("qemu-m4", "zig", marks=pytest.mark.full),
+        pytest.param("nucleo-f746", "gcc", marks=pytest.mark.full),
+    ],
+)
 @pytest.mark.parametrize("bench", ["kws", "ic", "ad"])
 def test_verify_is_bit_exact(bench: str, board: str, toolchain: str, cli: Cli) -> None:
     found = cli(
