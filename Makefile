@@ -76,7 +76,7 @@ demo: $(VENV)/.demo ## the whole line on the bundled model and an emulated board
 	$(BIN)/tinydeploy demo
 
 .PHONY: bench
-bench: $(VENV)/.test ## measure every model on every emulated board; writes benchmarks/results.json and docs/PERFORMANCE.md
+bench: $(VENV)/.test ## measure every model on a board of each core; writes benchmarks/results.json and docs/PERFORMANCE.md
 	$(BIN)/python -m benchmarks
 
 .PHONY: boards
@@ -128,11 +128,8 @@ $(BIN)/python:
 	"$(PYTHON)" -m venv $(VENV)
 
 $(RP2040JS): | $(VENV)/.test
-	@if command -v npm >/dev/null; then \
-		npm install --silent --no-audit --no-fund --prefix $(VENV) rp2040js@1.4.1; \
-	else \
-		echo "rp2040js is left out, its tests are skipped: apt-get install nodejs npm"; \
-	fi
+	@{ command -v npm >/dev/null && npm install --silent --no-audit --no-fund --prefix $(VENV) rp2040js@1.4.1; } || \
+		echo "rp2040js is not installed, its tests are skipped: apt-get install nodejs npm"
 
 # One stamp for each set of dependencies, an extra of pyproject.toml.
 $(VENV)/.%: pyproject.toml | $(BIN)/python
