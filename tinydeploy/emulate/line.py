@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 import socket
+import subprocess
 from collections.abc import Callable
 
 from tinydeploy.rpc import LineClosedError
 
 _WRITE_S = 30.0
 _PIECE = 4096
+_CONNECT_S = 30.0
+_POLL_S = 0.05
+
+
+def accept_from(process: subprocess.Popen[str], listener: socket.socket) -> socket.socket | None:
+    """The connection that an emulator's process makes; None where it ends or takes too long."""
+    listener.settimeout(_POLL_S)
+    for _ in range(int(_CONNECT_S / _POLL_S)):
+        try:
+            connection, _ = listener.accept()
+        except TimeoutError:
+            if process.poll() is not None:
+                return None
+            continue
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connection
+    return None
 
 
 class Line:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tinydeploy.boards import Board, QemuProperty
 from tinydeploy.emulate.base import Emulator
-from tinydeploy.emulate.line import Line
+from tinydeploy.emulate.line import Line, accept_from
 from tinydeploy.errors import ToolError
 from tinydeploy.firmware import read_image
 from tinydeploy.toolchain import cpu_spec
@@ -20,8 +20,6 @@ _PROGRAMS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "arm": ("qemu-system-arm", "qemu-system-arm", ()),
     "riscv": ("qemu-system-riscv32", "qemu-system-misc", ("-bios", "none")),
 }
-_CONNECT_S = 30.0
-_POLL_S = 0.05
 _EXIT_S = 5.0
 
 
@@ -101,15 +99,8 @@ class QemuEmulator(Emulator):
             self._line = None
 
     def _accept(self, listener: socket.socket, process: subprocess.Popen[str]) -> socket.socket:
-        listener.settimeout(_POLL_S)
-        for _ in range(int(_CONNECT_S / _POLL_S)):
-            try:
-                connection, _ = listener.accept()
-            except TimeoutError:
-                if process.poll() is not None:
-                    break
-                continue
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection = accept_from(process, listener)
+        if connection is not None:
             return connection
         reason = self._why_closed()
         self.stop()

@@ -18,7 +18,7 @@ from typing import Any
 
 from tinydeploy.boards import Board
 from tinydeploy.emulate.base import Emulator
-from tinydeploy.emulate.line import Line
+from tinydeploy.emulate.line import Line, accept_from
 from tinydeploy.errors import DeviceError, ToolError
 from tinydeploy.firmware import Image, read_image
 from tinydeploy.resources import cache_dir
@@ -33,8 +33,6 @@ _ENTRY = Path("dist", "esm", "index.js")
 _MODULE = Path("node_modules", "rp2040js")
 _FLASH = range(0x1000_0000, 0x1100_0000)
 _UARTS = (0x4003_4000, 0x4003_8000)
-_CONNECT_S = 30.0
-_POLL_S = 0.05
 _EXIT_S = 5.0
 _ERROR = re.compile(r"\w*Error\b")  # the line of a JavaScript trace that says what
 
@@ -202,15 +200,8 @@ class Rp2040Emulator(Emulator):
             self._folder = None
 
     def _accept(self, listener: socket.socket, process: subprocess.Popen[str]) -> socket.socket:
-        listener.settimeout(_POLL_S)
-        for _ in range(int(_CONNECT_S / _POLL_S)):
-            try:
-                connection, _ = listener.accept()
-            except TimeoutError:
-                if process.poll() is not None:
-                    break
-                continue
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection = accept_from(process, listener)
+        if connection is not None:
             return connection
         reason = self._why_closed()
         self.stop()

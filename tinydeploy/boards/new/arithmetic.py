@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,6 +44,26 @@ class Token:
     kind: str
     text: str
     line: int
+
+
+def tokens(path: Path, text: str, pattern: re.Pattern[str], opening: str) -> Iterator[Token]:
+    """The pieces of a text, blanks and comments (the group ``skip``) left out, and one of the kind ``end``.
+
+    ``opening`` are the signs that begin comments and quoted texts. Raises TinyDeployError with file and line
+    where nothing matches.
+    """
+    at, line = 0, 1
+    while at < len(text):
+        match = pattern.match(text, at)
+        if match is None or (match[0] == "/" and text.startswith("/*", at)):
+            what = "a comment or a text that does not end" if text[at] in opening else f"{text[at]!r}"
+            raise TinyDeployError(f"unexpected {what}", where=f"{path}:{line}")
+        kind = match.lastgroup or ""
+        if kind != "skip":
+            yield Token(kind, match[0], line)
+        line += match[0].count("\n")
+        at = match.end()
+    yield Token("end", "the end of the file", line)
 
 
 class Arithmetic:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tinydeploy.boards.new.arithmetic import Arithmetic, Token
+from tinydeploy.boards.new.arithmetic import Arithmetic, Token, tokens
 from tinydeploy.errors import TinyDeployError
 
 _TOKENS = re.compile(
@@ -130,22 +130,7 @@ def parse_dts(path: Path, text: str) -> Tree:
             where=f"{path}:{text.count(chr(10), 0, directive.start()) + 1}",
             fix="Give the zephyr.dts that a build leaves in build/zephyr",
         )
-    return _Parser(path, list(_tokens(path, text))).parse()
-
-
-def _tokens(path: Path, text: str) -> Iterator[Token]:
-    at, line = 0, 1
-    while at < len(text):
-        match = _TOKENS.match(text, at)
-        if match is None or (match[0] == "/" and text.startswith("/*", at)):
-            what = "a comment or a text that does not end" if text[at] in "\"'/" else f"{text[at]!r}"
-            raise TinyDeployError(f"unexpected {what}", where=f"{path}:{line}")
-        kind = match.lastgroup or ""
-        if kind != "skip":
-            yield Token(kind, match[0], line)
-        line += match[0].count("\n")
-        at = match.end()
-    yield Token("end", "the end of the file", line)
+    return _Parser(path, list(tokens(path, text, _TOKENS, opening="\"'/"))).parse()
 
 
 class _Parser(Arithmetic):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from tinydeploy.boards.model import Kind
-from tinydeploy.boards.new.arithmetic import Arithmetic, Token
+from tinydeploy.boards.new.arithmetic import Arithmetic, Token, tokens
 from tinydeploy.boards.new.facts import Facts, Memory
 from tinydeploy.errors import TinyDeployError
 
@@ -51,7 +50,7 @@ def read_linker_script(path: Path, text: str) -> Facts:
 
     Raises TinyDeployError with file and line.
     """
-    parser = _Parser(path, list(_tokens(path, text)))
+    parser = _Parser(path, list(tokens(path, text, _TOKENS, opening='"/')))
     regions = [region for region in parser.parse() if region.length and region.name not in _NO_MEMORY]
     if not regions:
         raise TinyDeployError(
@@ -96,21 +95,6 @@ def _kind(region: _Region, placed: dict[str, str]) -> Kind | None:
 def _holder(placed: dict[str, str], sections: tuple[str, ...], memories: list[Memory], kind: Kind) -> str:
     fitting = {memory.name for memory in memories if memory.kind is kind}
     return next((placed[section] for section in sections if placed.get(section) in fitting), "")
-
-
-def _tokens(path: Path, text: str) -> Iterator[Token]:
-    at, line = 0, 1
-    while at < len(text):
-        match = _TOKENS.match(text, at)
-        if match is None or (match[0] == "/" and text.startswith("/*", at)):
-            what = "a comment or a text that does not end" if text[at] in '"/' else f"{text[at]!r}"
-            raise TinyDeployError(f"unexpected {what}", where=f"{path}:{line}")
-        kind = match.lastgroup or ""
-        if kind != "skip":
-            yield Token(kind, match[0], line)
-        line += match[0].count("\n")
-        at = match.end()
-    yield Token("end", "the end of the file", line)
 
 
 class _Parser(Arithmetic):

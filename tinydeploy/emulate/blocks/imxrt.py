@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
-
-from tinydeploy.boards import Block
-from tinydeploy.emulate.blocks.base import RegisterFile, Wires
-from tinydeploy.emulate.blocks.uarts import check_baud
+from tinydeploy.emulate.blocks.base import RegisterFile
+from tinydeploy.emulate.blocks.uarts import ReceivingUart, check_baud
 
 _LEFT_BY_ROM_HZ = 396_000_000
 
@@ -78,7 +75,7 @@ class Ccm(RegisterFile):
         return self.registers.get(register, 0) >> low & (1 << bits) - 1
 
 
-class Lpuart(RegisterFile):
+class Lpuart(ReceivingUart):
     """NXP LPUART, its FIFOs unlimited: an emulated line has no overruns."""
 
     size_bytes = 0x1000
@@ -87,19 +84,6 @@ class Lpuart(RegisterFile):
     _RDRF, _TC, _TDRE = 1 << 21, 1 << 22, 1 << 23
     _RE, _TE, _RIE = 1 << 18, 1 << 19, 1 << 21
     _EMPTY = 1 << 12
-
-    def __init__(self, block: Block, wires: Wires) -> None:
-        self._received: deque[int] = deque()
-        super().__init__(block, wires)
-
-    def reset(self) -> None:
-        super().reset()
-        self._received.clear()
-        self._update()
-
-    def receive(self, data: bytes) -> None:
-        self._received.extend(data)
-        self._update()
 
     def read(self, offset: int) -> int:
         if offset == self.STAT:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import deque
-
 from tinydeploy.boards import Block
-from tinydeploy.emulate.blocks.base import RegisterFile, Wires
-from tinydeploy.emulate.blocks.uarts import check_baud
+from tinydeploy.emulate.blocks.base import Wires
+from tinydeploy.emulate.blocks.uarts import ReceivingUart, check_baud
 
 
-class Pl011(RegisterFile):
+class Pl011(ReceivingUart):
     """The receive interrupt is up while a byte waits: both of its reasons, level and time-out, at once."""
 
     DR, FR, IBRD, FBRD, LCR_H, CR, IMSC, ICR = 0x00, 0x18, 0x24, 0x28, 0x2C, 0x30, 0x38, 0x44
@@ -21,19 +19,12 @@ class Pl011(RegisterFile):
     _EIGHT_BITS = 3 << 5
 
     def __init__(self, block: Block, wires: Wires) -> None:
-        self._received: deque[int] = deque()
         self._divider = 0.0
         super().__init__(block, wires)
 
     def reset(self) -> None:
-        super().reset()
-        self._received.clear()
         self._divider = 0.0
-        self._update()
-
-    def receive(self, data: bytes) -> None:
-        self._received.extend(data)
-        self._update()
+        super().reset()
 
     def read(self, offset: int) -> int:
         if offset == self.DR:

@@ -19,12 +19,8 @@ def check_baud(block: Block, wires: Wires, divider: float) -> None:
         wires.fail(f"{block.name} sends at {rate:.0f} baud, the board's line has {wires.baud}")
 
 
-class _StUsart(RegisterFile):
-    """What ST's USARTs have in common; a version says where registers and bits are."""
-
-    CR1, BRR, STATUS, RECEIVE, TRANSMIT = 0x00, 0x00, 0x00, 0x00, 0x00
-    _UE, _RE, _TE, _RXNEIE, _TCIE, _TXEIE = 1 << 0, 1 << 2, 1 << 3, 1 << 5, 1 << 6, 1 << 7
-    _RXNE, _TC, _TXE = 1 << 5, 1 << 6, 1 << 7
+class ReceivingUart(RegisterFile):
+    """A UART whose bytes wait in a queue; a model says in ``_update`` what that does to its interrupt."""
 
     def __init__(self, block: Block, wires: Wires) -> None:
         self._received: deque[int] = deque()
@@ -38,6 +34,17 @@ class _StUsart(RegisterFile):
     def receive(self, data: bytes) -> None:
         self._received.extend(data)
         self._update()
+
+    def _update(self) -> None:
+        """Bytes came or went, or registers changed."""
+
+
+class _StUsart(ReceivingUart):
+    """What ST's USARTs have in common; a version says where registers and bits are."""
+
+    CR1, BRR, STATUS, RECEIVE, TRANSMIT = 0x00, 0x00, 0x00, 0x00, 0x00
+    _UE, _RE, _TE, _RXNEIE, _TCIE, _TXEIE = 1 << 0, 1 << 2, 1 << 3, 1 << 5, 1 << 6, 1 << 7
+    _RXNE, _TC, _TXE = 1 << 5, 1 << 6, 1 << 7
 
     def read(self, offset: int) -> int:
         if offset == self.STATUS:
